@@ -1,0 +1,114 @@
+"""What a tool is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from toolcrib.definition.deployment import Deployment, Runtime
+
+Effects = Literal["none", "read", "write", "external"]
+Risk = Literal["low", "medium", "high"]
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A tool's words in one language."""
+
+    title: str | None = None
+    description: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolGroup:
+    """Tools that belong together and are used in an order (contract T005).
+
+    Attributes:
+        group_id: unique among groups.
+        name, description: for readers, in the document's own language.
+        backend_runtime: where its tools live.
+        tool_ids: its members.
+        usage_order: a permutation of ``tool_ids``.
+        translations: the words in other languages, by language code.
+    """
+
+    group_id: str
+    name: str
+    description: str
+    backend_runtime: Runtime
+    tool_ids: tuple[str, ...]
+    usage_order: tuple[str, ...]
+    translations: Mapping[str, Texts] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ToolDefinition:
+    """A tool: its name, what it is for, its schemas, and how to run it (contract N001).
+
+    The first five fields are those of S1 and are all that an in-process tool needs.
+
+    Attributes:
+        name: up to 128 of letters, digits, ``. _ / -``; unique in its registry. It is S2's ``tool_id``.
+        description: what it does, for the model.
+        parameters: JSON Schema of an object.
+        handler: called with the arguments as one dict; None for a tool that lives outside this process.
+        category: a short word for grouping.
+        title: a name for people; None = ``name``.
+        emoji: shown on cards and lists.
+        effects: ``none``, ``read``, ``write`` or ``external``; None = not declared.
+        idempotent: whether running it twice is as good as once.
+        risk: ``low``, ``medium`` or ``high``.
+        timeout: seconds one call may take; None = the default of 600.
+        output_schema: JSON Schema of the result.
+        examples: sentences that a user would say, in any language.
+        intents: intent → ``recommended`` or ``alternative``.
+        group_ids: the groups it belongs to.
+        translations: title and description in other languages, by language code (``zh``, ``en``).
+        injected: parameters that the service fills and a model cannot set: parameter → attribute of `Context`.
+        deployment: where it lives; None = in this process.
+        version: of the tool, as its author counts.
+        source: the file or module that defined it.
+
+    Example:
+        >>> add = ToolDefinition(
+        ...     "add", "Adds two numbers.",
+        ...     {"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}}},
+        ...     lambda arguments: arguments["a"] + arguments["b"],
+        ... )
+        >>> add.to_openai_format()["function"]["name"]
+        'add'
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    handler: Callable[..., Any] | None = None
+    category: str = "general"
+    title: str | None = None
+    emoji: str | None = None
+    effects: Effects | None = None
+    idempotent: bool = False
+    risk: Risk = "low"
+    timeout: float | None = None
+    output_schema: Mapping[str, Any] | None = None
+    examples: tuple[str, ...] = ()
+    intents: Mapping[str, Literal["recommended", "alternative"]] = field(default_factory=dict)
+    group_ids: tuple[str, ...] = ()
+    translations: Mapping[str, Texts] = field(default_factory=dict)
+    injected: Mapping[str, str] = field(default_factory=dict)
+    deployment: Deployment | None = None
+    version: str | None = None
+    source: str | None = None
+
+    @property
+    def runtime(self) -> Runtime:
+        """The kind of place it lives in."""
+        return "inprocess" if self.deployment is None else self.deployment.runtime
+
+    def to_openai_format(self) -> dict[str, Any]:
+        """The tool as an entry of an OpenAI ``tools`` list (contract N002)."""
+        return {
+            "type": "function",
+            "function": {"name": self.name, "description": self.description, "parameters": self.parameters},
+        }

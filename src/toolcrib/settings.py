@@ -1,0 +1,73 @@
+"""Settings of a crib and its service, read when asked, never at import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from toolcrib.errors import SettingsError
+
+MEBIBYTE = 1024 * 1024
+
+
+def default_home() -> Path:
+    """The platform's data directory for toolcrib."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("toolcrib", appauthor=False))
+
+
+class Settings(BaseSettings):
+    """Everything that can be set, each by an environment variable ``TOOLCRIB_<NAME>``.
+
+    Example:
+        >>> Settings(port=9001).port
+        9001
+    """
+
+    model_config = SettingsConfigDict(env_prefix="TOOLCRIB_", extra="ignore", frozen=True)
+
+    home: Path = Field(default_factory=default_home, description="Where state, logs and artifacts are kept.")
+    project: Path = Field(
+        default_factory=Path.cwd, description="The folder whose registry.json and tools/local are added to the shipped ones."
+    )
+    modules: tuple[str, ...] = Field((), description="Python modules whose @tool functions are served in process.")
+    host: str = Field("127.0.0.1", description="The address the router binds.")
+    port: int = Field(8001, ge=1, le=65535, description="The router's port.")
+    first_tool_port: int = Field(8002, ge=1, le=65535, description="Where the search for tools' ports begins.")
+    last_tool_port: int = Field(8999, ge=1, le=65535, description="Where it ends.")
+    timeout: float = Field(600.0, gt=0, description="Seconds a call may take where the tool says nothing.")
+    stop_grace: float = Field(5.0, ge=0, description="Seconds between TERM and KILL when a tool is stopped.")
+    auto_start: bool = Field(True, description="Whether a call starts a stopped tool.")
+    request_limit: int = Field(64 * MEBIBYTE, gt=0, description="Bytes of a request body; 413 above.")
+    response_limit: int = Field(64 * MEBIBYTE, gt=0, description="Bytes of a tool's answer; an error above.")
+    heartbeat: float = Field(2.0, gt=0, description="Seconds between white-space bytes while a slow call works.")
+    output_validation: Literal["off", "warn", "error"] = Field(
+        "warn", description="What happens when a tool's answer does not fit its output schema."
+    )
+    watch: bool = Field(True, description="Whether changed files are noticed while the service runs.")
+
+    @property
+    def run_directory(self) -> Path:
+        """What is true only while the service runs: locks, process records."""
+        return self.home / "run"
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Settings from the environment, with ``overrides`` (None = not given) on top.
+
+    Raises:
+        SettingsError: a value that cannot be used, with the variable to correct.
+    """
+    try:
+        return Settings(**{key: value for key, value in overrides.items() if value is not None})  # type: ignore[arg-type]
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]) if first["loc"] else "?"
+        raise SettingsError(
+            f"The setting {name} cannot be used: {first['msg']}",
+            hint=f"Correct the environment variable TOOLCRIB_{name.upper()} or the option --{name.replace('_', '-')}.",
+        ) from error
