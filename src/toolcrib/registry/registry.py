@@ -15,8 +15,6 @@ from toolcrib.registry.names import check_name, nearest
 class ToolRegistry:
     """Tools and groups by name, in the order of their registration (contract N003-N006, T016).
 
-    Reading never locks: a change replaces the table.
-
     Example:
         >>> registry = ToolRegistry()
         >>> registry.register(ToolDefinition("ping", "Answers pong.", {"type": "object"}, lambda arguments: "pong"))
@@ -27,7 +25,7 @@ class ToolRegistry:
     """
 
     def __init__(self) -> None:
-        self._tools: Mapping[str, ToolDefinition] = {}
+        self._tools: dict[str, ToolDefinition] = {}
         self._groups: Mapping[str, ToolGroup] = {}
         self._lock = threading.Lock()
         self.generation = 0
@@ -51,13 +49,13 @@ class ToolRegistry:
                     f"A tool named {tool.name!r} is registered already" + (f" by {taken.source}" if taken.source else ""),
                     hint="Give one of them another name, or register with replace=True.",
                 )
-            self._tools = {**self._tools, tool.name: tool}
+            self._tools[tool.name] = tool
             self.generation += 1
 
     def unregister(self, name: str) -> None:
         """Remove the tool of that name; nothing happens where there is none."""
         with self._lock:
-            self._tools = {key: tool for key, tool in self._tools.items() if key != name}
+            self._tools.pop(name, None)
             self.generation += 1
 
     def set_groups(self, groups: Mapping[str, ToolGroup]) -> None:
@@ -90,7 +88,7 @@ class ToolRegistry:
 
     def list_all(self) -> list[dict[str, Any]]:
         """All tools in OpenAI's form, in the order of registration."""
-        return [tool.to_openai_format() for tool in self._tools.values()]
+        return [tool.to_openai_format() for tool in self]
 
     def execute(self, name: str, args: Mapping[str, Any]) -> dict[str, Any]:
         """Run an in-process tool and return S1's view of its result; no exception escapes.
@@ -110,7 +108,7 @@ class ToolRegistry:
         return name in self._tools
 
     def __iter__(self) -> Iterator[ToolDefinition]:
-        return iter(self._tools.values())
+        return iter(list(self._tools.values()))
 
     def __len__(self) -> int:
         return len(self._tools)
