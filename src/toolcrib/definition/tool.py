@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from toolcrib.definition.deployment import Deployment, Runtime
 
+if TYPE_CHECKING:
+    from toolcrib.definition.schema.signature import Signature
+    from toolcrib.definition.validation import Validator
+
 Effects = Literal["none", "read", "write", "external"]
 Risk = Literal["low", "medium", "high"]
+
+READ_FROM_FUNCTION = ("description", "parameters", "output_schema")
+"""Fields of a tool made from a typed function that are left unset until they are needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,8 @@ class ToolDefinition:
         name: up to 128 of letters, digits, ``. _ / -``; unique in its registry. It is S2's ``tool_id``.
         description: what it does, for the model.
         parameters: JSON Schema of an object.
-        handler: called with the arguments as one dict; None for a tool that lives outside this process.
+        handler: called with the arguments as one dict, or as ``signature`` says; None for a tool that lives outside
+            this process.
         category: a short word for grouping.
         title: a name for people; None = ``name``.
         emoji: shown on cards and lists.
@@ -65,10 +73,13 @@ class ToolDefinition:
         intents: intent → ``recommended`` or ``alternative``.
         group_ids: the groups it belongs to.
         translations: title and description in other languages, by language code (``zh``, ``en``).
-        injected: parameters that the service fills and a model cannot set: parameter → attribute of `Context`.
+        injected: parameters that the service fills and a model cannot set: parameter → attribute of `Context`, or
+            ``*`` for the context itself.
         deployment: where it lives; None = in this process.
         version: of the tool, as its author counts.
         source: the file or module that defined it.
+        signature: how a typed function is called; None = the handler takes the arguments as one dict. Where it is set,
+            ``parameters``, ``description`` and ``output_schema`` are read from the function when first asked for.
 
     Example:
         >>> add = ToolDefinition(
@@ -100,6 +111,18 @@ class ToolDefinition:
     deployment: Deployment | None = None
     version: str | None = None
     source: str | None = None
+    signature: Signature | None = field(default=None, repr=False, compare=False)
+    _validator: Validator | None = field(default=None, init=False, repr=False, compare=False)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Read what a typed function says about itself, once; reached only while the field is unset."""
+            if name not in READ_FROM_FUNCTION:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            value = getattr(self.signature, name)
+            setattr(self, name, value)
+            return value
 
     @property
     def runtime(self) -> Runtime:

@@ -1,0 +1,282 @@
+"""The composition root: from settings to a wired Crib. A reader starts here."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolcrib.definition.decorator import make_tool_decorator
+from toolcrib.errors import NotRunningError, SourceError
+from toolcrib.registry.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from toolcrib.definition.context import Context
+    from toolcrib.definition.ports import ArtifactStore, Source
+    from toolcrib.definition.result import ToolResult
+    from toolcrib.definition.tool import ToolDefinition
+    from toolcrib.execution.pipeline import Pipeline
+    from toolcrib.runtime.status import ToolStatus
+    from toolcrib.runtime.supervisor import Supervisor
+    from toolcrib.settings import Settings
+
+logger = logging.getLogger("toolcrib")
+
+
+class Crib:
+    """Tools, where they come from, and what runs them.
+
+    Making one costs nothing: settings, files and processes are touched when they are first needed. In-process tools
+    run at any time; tools that live elsewhere run between entering and leaving ``async with crib``.
+
+    Args:
+        settings: None = from the environment, when first needed.
+        registry: None = an empty one.
+        sources: where further tools come from; None = the shipped files, those of ``settings.project`` and those under
+            ``settings.home``.
+
+    Example:
+        >>> from toolcrib import Crib
+        >>> crib = Crib()
+        >>> @crib.tool
+        ... def double(x: int) -> int:
+        ...     "Doubles a number."
+        ...     return 2 * x
+        >>> import asyncio
+        >>> asyncio.run(crib.run("double", {"x": 21})).data
+        42
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        registry: ToolRegistry | None = None,
+        sources: Sequence[Source] | None = None,
+    ) -> None:
+        if settings is not None:
+            self.__dict__["settings"] = settings
+        self.registry = registry if registry is not None else ToolRegistry()
+        self.tool = make_tool_decorator(self.registry.register)
+        self._given_sources = sources
+        self._owned: dict[int, set[str]] = {}
+        self._problems: tuple[SourceError, ...] = ()
+        self._supervisor: Supervisor | None = None
+        self._stack: AsyncExitStack | None = None
+        self._reloading = asyncio.Lock()
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings, read from the environment when first asked for."""
+        from toolcrib.settings import load_settings
+
+        return load_settings()
+
+    @cached_property
+    def artifacts(self) -> ArtifactStore:
+        """Where files are kept that travel by reference."""
+        from toolcrib.storage.artifacts import FileArtifactStore
+
+        return FileArtifactStore(self.settings.home / "artifacts")
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        """Where tools come from besides ``@tool``."""
+        if self._given_sources is not None:
+            return tuple(self._given_sources)
+        from toolcrib.registry.shipped import shipped_root
+        from toolcrib.registry.sources.files import ToolFiles
+
+        roots = list(dict.fromkeys(path.resolve() for path in (shipped_root(), self.settings.home, self.settings.project)))
+        return (ToolFiles([root / "tools" / "local" for root in roots], [root / "registry.json" for root in roots]),)
+
+    @property
+    def problems(self) -> tuple[SourceError, ...]:
+        """What is wrong in the files that define tools, as of the last `reload`."""
+        return self._problems
+
+    @property
+    def supervisor(self) -> Supervisor:
+        """What starts and stops tools outside this process.
+
+        Raises:
+            NotRunningError: the crib is not open.
+        """
+        if self._supervisor is None:
+            raise NotRunningError(
+                "This Crib is not open, so it runs only tools of this process",
+                hint="Use it inside `async with crib:`.",
+            )
+        return self._supervisor
+
+    @cached_property
+    def _pipeline(self) -> Pipeline:
+        from toolcrib.execution.inprocess import InProcessRunner
+        from toolcrib.execution.pipeline import Pipeline
+
+        return Pipeline(self.registry, {"inprocess": InProcessRunner()}, self.artifacts)
+
+    async def run(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        context: Context | None = None,
+        timeout: float | None = None,
+        artifacts: bool = False,
+    ) -> ToolResult:
+        """Run one tool, wherever it lives.
+
+        Args:
+            name: the tool's.
+            arguments: by parameter.
+            context: who calls.
+            timeout: seconds, in place of the tool's own.
+            artifacts: whether files in the result become references instead of base64.
+
+        Returns:
+            The one result; failures of any kind are results too. Only cancellation raises.
+        """
+        return await self._pipeline.run(name, arguments, context=context, timeout=timeout, as_references=artifacts)
+
+    def status(self, tool: ToolDefinition) -> ToolStatus:
+        """What is known of the tool's instance, for every runtime (DESIGN §11.10)."""
+        from toolcrib.runtime.status import Lifecycle, ToolStatus
+
+        if tool.runtime in ("inprocess", "mcp"):
+            return ToolStatus(lifecycle=Lifecycle.ACTIVE)
+        if tool.runtime == "local":
+            return self._supervisor.status(tool.name) if self._supervisor else ToolStatus()
+        from toolcrib.runtime.remote import status_of
+
+        return status_of(tool)
+
+    async def reload(self) -> set[str]:
+        """Read all sources again and apply what changed.
+
+        Returns:
+            The ids of tools that are new, changed or gone.
+        """
+        from toolcrib.registry.reload import apply
+
+        changed: set[str] = set()
+        problems: list[SourceError] = []
+        async with self._reloading:
+            groups = {}
+            for index, source in enumerate(self.sources):
+                with use(self):
+                    listing = await asyncio.to_thread(source.load)
+                applied = apply(self.registry, listing, self._owned.setdefault(index, set()))
+                changed |= applied.changed
+                problems += [*listing.problems, *applied.problems]
+                groups.update({group.group_id: group for group in listing.groups})
+            self.registry.set_groups(groups)
+            self._problems = tuple(problems)
+            if self._supervisor is not None:
+                self._supervisor.update([tool for tool in self.registry if tool.runtime == "local"])
+        for problem in problems:
+            logger.warning("%s", problem)
+        return changed
+
+    async def __aenter__(self) -> Crib:
+        async with AsyncExitStack() as stack:
+            await self._open(stack)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        stack, self._stack = self._stack, None
+        if stack is not None:
+            await stack.aclose()
+
+    async def _open(self, stack: AsyncExitStack) -> None:
+        from toolcrib.execution.inprocess import InProcessRunner
+        from toolcrib.execution.pipeline import Pipeline
+        from toolcrib.runtime.dispatch import Dispatcher
+        from toolcrib.runtime.local import LocalRunner
+        from toolcrib.runtime.remote import RemoteRunner
+        from toolcrib.runtime.supervisor import Supervisor
+
+        settings = self.settings
+        supervisor = Supervisor(settings)
+        await supervisor.open()
+        stack.push_async_callback(supervisor.close)
+        dispatcher = Dispatcher(settings)
+        stack.push_async_callback(dispatcher.close)
+        inprocess = InProcessRunner()
+        stack.callback(inprocess.close)
+        remote = RemoteRunner()
+        self._supervisor = supervisor
+        stack.callback(self._forget)
+        self.__dict__["_pipeline"] = Pipeline(
+            self.registry,
+            {"inprocess": inprocess, "local": LocalRunner(supervisor, dispatcher), "remote": remote, "docker": remote},
+            self.artifacts,
+            timeout=settings.timeout,
+            output_validation=settings.output_validation,
+        )
+        await self.reload()
+        if settings.watch:
+            await stack.enter_async_context(self._watching())
+
+    def _forget(self) -> None:
+        self._supervisor = None
+        self.__dict__.pop("_pipeline", None)
+
+    @asynccontextmanager
+    async def _watching(self) -> AsyncIterator[None]:
+        from toolcrib.registry.watch import watch
+
+        async def changed() -> None:
+            ids = await self.reload()
+            if ids:
+                logger.info("Reloaded: %s", ", ".join(sorted(ids)))
+
+        stop = asyncio.Event()
+        task = asyncio.create_task(watch(self._watched_paths, changed, stop), name="toolcrib-watch")
+        try:
+            yield
+        finally:
+            stop.set()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _watched_paths(self) -> Iterator[Path]:
+        for source in self.sources:
+            yield from source.paths()
+
+
+_default: Crib | None = None
+_override: ContextVar[Crib | None] = ContextVar("toolcrib_crib", default=None)
+
+
+def default_crib() -> Crib:
+    """The crib that ``@tool`` registers in: the one in `use`, else the one default of this process."""
+    global _default
+    crib = _override.get()
+    if crib is not None:
+        return crib
+    if _default is None:
+        _default = Crib()
+    return _default
+
+
+@contextmanager
+def use(crib: Crib) -> Iterator[Crib]:
+    """Make ``crib`` the default inside a ``with`` block, in this thread or task only."""
+    token = _override.set(crib)
+    try:
+        yield crib
+    finally:
+        _override.reset(token)
+
+
+def _register(tool: ToolDefinition) -> None:
+    default_crib().registry.register(tool)
+
+
+tool = make_tool_decorator(_register)

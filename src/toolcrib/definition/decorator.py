@@ -1,0 +1,111 @@
+"""Making tools of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, overload
+
+from toolcrib.definition.tool import READ_FROM_FUNCTION, Effects, Risk, Texts, ToolDefinition
+from toolcrib.errors import DefinitionError
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from typing_extensions import Unpack
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+
+class ToolFacts(TypedDict, total=False):
+    """What can be said of a tool besides its name, description and parameters; see `ToolDefinition`."""
+
+    category: str
+    title: str | None
+    emoji: str | None
+    effects: Effects | None
+    idempotent: bool
+    risk: Risk
+    timeout: float | None
+    output_schema: Mapping[str, Any] | None
+    examples: tuple[str, ...]
+    intents: Mapping[str, Literal["recommended", "alternative"]]
+    group_ids: tuple[str, ...]
+    translations: Mapping[str, Texts]
+    injected: Mapping[str, str]
+    version: str | None
+    source: str | None
+
+
+class ToolDecorator(Protocol):
+    """The type of ``tool``: usable bare, with facts, and as a plain call; the function comes back unchanged."""
+
+    @overload
+    def __call__(self, function: Handler, /) -> Handler: ...
+
+    @overload
+    def __call__(
+        self,
+        function: None = None,
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        **facts: Unpack[ToolFacts],
+    ) -> Callable[[Handler], Handler]: ...
+
+
+def make_tool_decorator(register: Callable[[ToolDefinition], None]) -> ToolDecorator:
+    """A decorator that defines a tool and hands it to ``register`` (contract N048).
+
+    Example:
+        >>> tools: list[ToolDefinition] = []
+        >>> tool = make_tool_decorator(tools.append)
+        >>> @tool(name="my_tool", description="A tool.", parameters={"type": "object"}, category="custom")
+        ... def my_tool(arguments: dict) -> dict:
+        ...     return {"result": "ok"}
+        >>> my_tool({}), tools[0].name, tools[0].category
+        ({'result': 'ok'}, 'my_tool', 'custom')
+    """
+
+    def tool(function: Any = None, /, **facts: Any) -> Any:
+        if function is not None:
+            register(define(function, **facts))
+            return function
+
+        def decorate(function: Handler) -> Handler:
+            register(define(function, **facts))
+            return function
+
+        return decorate
+
+    return tool
+
+
+def define(
+    function: Callable[..., Any],
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    **facts: Unpack[ToolFacts],
+) -> ToolDefinition:
+    """The tool that a function is, without registering it.
+
+    With ``parameters`` the function takes the arguments as one dict; without, its parameters, their types and its
+    docstring are the schema.
+
+    Args:
+        function: a function, bound method, partial or callable object; synchronous, asynchronous or a generator.
+        name: None = the function's own.
+        description: None = the docstring's text before its sections.
+        parameters: JSON Schema of an object.
+        **facts: see `ToolFacts`.
+
+    Raises:
+        DefinitionError: no tool can be made of it, or an annotation means nothing.
+    """
+    from toolcrib.definition.schema.signature import name_of
+
+    tool = ToolDefinition(name or name_of(function), description or "", parameters or {}, function, **facts)
+    return tool

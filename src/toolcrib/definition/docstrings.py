@@ -1,0 +1,167 @@
+"""What a docstring says: the description, and a text for each parameter (Google, NumPy, Sphinx; English and Chinese headings)."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+_PARAMETERS = "args arguments parameters params|keyword args|keyword arguments|other parameters|other args|参数 参数说明"
+_LEFT_OUT = (
+    "returns return yields yield receives raises raise except exceptions warns attributes methods example examples usage references "
+    "todo todos|see also|返回 返回值 异常 抛出 示例 例子 用法"
+)
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(name for group in text.split("|") for name in ([group] if " " in group and group.isascii() and
+                     group.split()[0] in ("keyword", "other", "see") else group.split()))  # fmt: skip
+
+
+_PARAMETER_HEADINGS = _names(_PARAMETERS)
+_HEADINGS = _PARAMETER_HEADINGS | _names(_LEFT_OUT)
+_HEADING = re.compile(r"([A-Za-z][A-Za-z ]{2,18}|[\u4e00-\u9fff]{2,4})\s*[:：]\s*")
+_ENTRY = re.compile(r"\*{0,2}(\w+)\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])?\s*[:：]\s*(.*)")
+_NUMPY_ENTRY = re.compile(r"(\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?")
+_FIELD = re.compile(r"[:@](\w+)\b\s*([^:]*?)\s*:(?:\s+(.*)|$)")
+_PARAMETER_FIELDS = frozenset(("param", "parameter", "arg", "argument", "key", "keyword"))
+_OTHER_FIELDS = frozenset(
+    ("type", "return", "returns", "rtype", "raise", "raises", "except", "exception", "yield", "yields", "ytype", "var", "ivar", "cvar")
+)
+_ITEM = re.compile(r"([-*•]|\d+[.)])\s")
+
+
+@dataclass(slots=True)
+class Docstring:
+    """A docstring, read.
+
+    Attributes:
+        description: the text before its sections, and sections that are for the reader, such as notes.
+        parameters: name → text.
+    """
+
+    description: str = ""
+    parameters: dict[str, str] = field(default_factory=dict)
+
+
+def parse(text: str | None) -> Docstring:
+    """Read a docstring in any of the usual styles; what is no known section stays in the description.
+
+    Example:
+        >>> parse("Find it.\\n\\nArgs:\\n    query: what to look for").parameters
+        {'query': 'what to look for'}
+    """
+    if not text:
+        return Docstring()
+    text = inspect.cleandoc(text)
+    if "\n" not in text:
+        return Docstring(text) if text[:1] not in ":@" else _read(text.split("\n"))
+    return _read(text.split("\n"))
+
+
+def _read(lines: Sequence[str]) -> Docstring:
+    found = Docstring()
+    description: list[str] = []
+    position = 0
+    while position < len(lines):
+        line = lines[position]
+        heading, start = _heading(lines, position)
+        if heading is not None:
+            end, underlined = _section_end(lines, start), start > position + 1
+            if heading in _PARAMETER_HEADINGS:
+                _entries(lines[start:end], found.parameters, numpy=underlined)
+            position = end
+        elif line[:1] in (":", "@") and (match := _FIELD.match(line)) and match[1] in _PARAMETER_FIELDS | _OTHER_FIELDS:
+            end = _field_end(lines, position + 1)
+            if match[1] in _PARAMETER_FIELDS and match[2]:
+                name = match[2].split()[-1].lstrip("*")
+                found.parameters[name] = _unwrapped([match[3] or "", *lines[position + 1 : end]])
+            position = end
+        else:
+            description.append(line)
+            position += 1
+    found.description = re.sub(r"\n{3,}", "\n\n", "\n".join(description)).strip()
+    return found
+
+
+def _heading(lines: Sequence[str], position: int) -> tuple[str | None, int]:
+    """The section that begins at this line, and where its content begins."""
+    line = lines[position].rstrip()
+    if not line or line[0] in " \t":
+        return None, position
+    following = lines[position + 1].strip() if position + 1 < len(lines) else ""
+    if len(following) >= 3 and set(following) <= {"-", "="} and line.lower() in _HEADINGS:
+        return line.lower(), position + 2
+    if match := _HEADING.fullmatch(line):
+        name = match[1].strip().lower()
+        if name in _HEADINGS:
+            return name, position + 1
+    return None, position
+
+
+def _section_end(lines: Sequence[str], start: int) -> int:
+    """Where the section ends: at the next heading, or at text that is indented no more than the heading after a blank line."""
+    indented = next((line[:1] in " \t" for line in lines[start:] if line.strip()), False)
+    blank = False
+    for position in range(start, len(lines)):
+        line = lines[position]
+        if not line.strip():
+            blank = True
+            continue
+        if line[0] not in " \t":
+            underlined_entry = not indented and not blank
+            if _heading(lines, position)[0] is not None or line[0] in ":@":
+                return position
+            if indented or (blank and not _continues(lines, position)) or not (underlined_entry or _continues(lines, position)):
+                return position
+        blank = False
+    return len(lines)
+
+
+def _continues(lines: Sequence[str], position: int) -> bool:
+    """Whether an unindented line is an entry: its description follows, indented."""
+    return position + 1 < len(lines) and lines[position + 1][:1] in (" ", "\t") and bool(lines[position + 1].strip())
+
+
+def _field_end(lines: Sequence[str], start: int) -> int:
+    for position in range(start, len(lines)):
+        line = lines[position]
+        if not line.strip() or line[0] in ":@" or (line[0] not in " \t" and _heading(lines, position)[0] is not None):
+            return position
+    return len(lines)
+
+
+def _entries(lines: Sequence[str], parameters: dict[str, str], *, numpy: bool) -> None:
+    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    names: list[str] = []
+    text: list[str] = []
+
+    def finish() -> None:
+        for name in names:
+            parameters[name] = _unwrapped(text)
+
+    for line in lines:
+        body = line[margin:]
+        if body.strip() and body[0] not in " \t":
+            match = (_NUMPY_ENTRY if numpy else _ENTRY).fullmatch(body.rstrip())
+            if match:
+                finish()
+                names = [name.strip().lstrip("*") for name in match[1].split(",")]
+                text = [] if numpy else [match[2]]
+                continue
+        text.append(body)
+    finish()
+
+
+def _unwrapped(lines: Sequence[str]) -> str:
+    """Wrapped prose as one line; list items and their indentation stay."""
+    margin = min((len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()), default=0)
+    result = ""
+    for number, line in enumerate(lines):
+        body = line.rstrip() if number == 0 else line[margin:].rstrip()
+        if not body.strip():
+            continue
+        listed = body[0] in " \t" or _ITEM.match(body)
+        result += ("\n" if listed else " ") + body if result else body.strip()
+    return result.strip()

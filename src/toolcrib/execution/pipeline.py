@@ -1,0 +1,150 @@
+"""How one call is carried out: resolve, validate, run with a deadline, shape the result (DESIGN §3)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from toolcrib.definition.call import Deadline, ToolCall
+from toolcrib.definition.context import Context
+from toolcrib.definition.deployment import Runtime
+from toolcrib.definition.ports import ArtifactStore, Runner
+from toolcrib.definition.result import ToolResult
+from toolcrib.definition.tool import ToolDefinition
+from toolcrib.definition.validation import validate, validate_output
+from toolcrib.errors import CallError, DeadlineExceeded, DependencyMissingError, OutputMismatchError
+from toolcrib.execution import references
+from toolcrib.registry.registry import ToolRegistry
+
+logger = logging.getLogger("toolcrib.execution")
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What is derived from a tool once, not at every call."""
+
+    tool: ToolDefinition
+    binary_inputs: tuple[references.Path, ...]
+    binary_outputs: tuple[references.Path, ...]
+
+
+class Pipeline:
+    """Turns a name and arguments into exactly one `ToolResult`, whatever happens in between.
+
+    Args:
+        registry: where names are resolved.
+        runners: who runs a tool, by the kind of place it lives in.
+        artifacts: where references in arguments and results point.
+        timeout: seconds a call may take where neither caller nor tool says.
+        output_validation: whether an answer that does not fit its output schema is ignored, logged or an error.
+    """
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        runners: Mapping[Runtime, Runner],
+        artifacts: ArtifactStore,
+        *,
+        timeout: float = 600.0,
+        output_validation: Literal["off", "warn", "error"] = "warn",
+    ) -> None:
+        self._registry = registry
+        self._runners = runners
+        self._artifacts = artifacts
+        self._timeout = timeout
+        self._output_validation = output_validation
+        self._facts: dict[str, _Facts] = {}
+
+    async def run(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        context: Context | None = None,
+        timeout: float | None = None,
+        as_references: bool = False,
+    ) -> ToolResult:
+        """Carry out one call.
+
+        Args:
+            name: the tool's.
+            arguments: by parameter; never mutated.
+            context: who calls.
+            timeout: seconds, in place of the tool's own.
+            as_references: whether files in the result become artifact references.
+
+        Returns:
+            The one result. Only cancellation of the task raises.
+        """
+        try:
+            tool = self._registry.resolve(name)
+            call = ToolCall(tool, arguments, context or Context())
+            self._validate(call)
+            deadline = Deadline(timeout or tool.timeout or self._timeout)
+            result = await self._run(call, deadline)
+            return self._shape(tool, result, as_references)
+        except CallError as error:
+            return ToolResult.from_error(error)
+        except Exception as error:
+            logger.exception("Call of %s failed", name)
+            return ToolResult.from_error(error)
+
+    def _validate(self, call: ToolCall) -> None:
+        call.arguments = validate(call.tool, call.arguments, call.notes)
+        facts = self._facts_of(call.tool)
+        if facts.binary_inputs:
+            deployment = call.tool.deployment
+            call.arguments = references.resolve(
+                call.arguments,
+                facts.binary_inputs,
+                self._artifacts,
+                deployment.artifacts if deployment else "base64",
+            )
+
+    async def _run(self, call: ToolCall, deadline: Deadline) -> ToolResult:
+        runner = self._runners.get(call.tool.runtime)
+        if runner is None:
+            raise DependencyMissingError(
+                f"Tool '{call.tool.name}' is not running or has no active endpoint: "
+                f"the runtime {call.tool.runtime!r} is not available here"
+            )
+        try:
+            async with asyncio.timeout(deadline.remaining()) as limit:
+                return await runner.run(call, deadline)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise DeadlineExceeded(
+                f"Tool '{call.tool.name}' did not answer within {deadline.seconds:g} s",
+                hint="Give the call or the tool a longer timeout, or ask for less at once.",
+            ) from error
+
+    def _shape(self, tool: ToolDefinition, result: ToolResult, as_references: bool) -> ToolResult:
+        if not result.success:
+            return result
+        if tool.output_schema is not None and self._output_validation != "off":
+            problems = validate_output(tool.output_schema, result.data)
+            if problems and self._output_validation == "error":
+                raise OutputMismatchError(
+                    f"The answer of '{tool.name}' does not fit its output schema: {'; '.join(problems[:5])}",
+                    hint="Correct the tool or its output_schema.",
+                )
+            if problems:
+                logger.warning("The answer of %s does not fit its output schema: %s", tool.name, "; ".join(problems[:5]))
+        if as_references:
+            result.data = references.to_references(
+                result.data, self._facts_of(tool).binary_outputs, self._artifacts, tool.name
+            )
+        return result
+
+    def _facts_of(self, tool: ToolDefinition) -> _Facts:
+        facts = self._facts.get(tool.name)
+        if facts is None or facts.tool is not tool:
+            facts = _Facts(
+                tool, references.binary_paths(tool.parameters), references.binary_paths(tool.output_schema)
+            )
+            self._facts[tool.name] = facts
+        return facts

@@ -1,0 +1,121 @@
+"""``toolcrib new``: the folder of a new tool that works and is tested from the first minute (contract T025, T034, T036)."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+import click
+
+from toolcrib.errors import DefinitionError, InvalidNameError
+from toolcrib.interfaces.cli import output
+
+FASTAPI_VERSION = "0.165.0"
+UVICORN_VERSION = "0.54.0"
+DESCRIPTION_ZH = "把一段文字重复若干次"
+DESCRIPTION_EN = "Repeats a text a number of times."
+SDK_ROW = "| `tool_server.py` | the tool SDK, a copy; `main.py` needs nothing else to be served |\n"
+
+_TOOL_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+
+
+@click.command()
+@click.argument("tool_id")
+@click.option("--fastapi", is_flag=True, help="A FastAPI application in place of one function.")
+@click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("tools/local"),
+    show_default=True,
+    help="Where the folder is made.",
+)
+@click.option("--name-zh", help="The tool's name for people, in Chinese.")
+@click.option("--name-en", help="The tool's name for people, in English.")
+def new(tool_id: str, fastapi: bool, directory: Path, name_zh: str | None, name_en: str | None) -> None:
+    """Make the folder of a new local tool.
+
+    It runs, passes `toolcrib check` and has tests at once; then it becomes yours by changing run() in main.py, the
+    schemas in tool.toml and the tests.
+
+    \b
+    Example:
+      toolcrib new word_counter --name-en "Word counter" --name-zh "字数统计"
+    """
+    english = name_en or re.sub(r"[_-]+", " ", tool_id).strip().capitalize()
+    folder = scaffold(tool_id, directory, name_zh=name_zh or english, name_en=english, fastapi=fastapi)
+    click.echo(f"Made {folder}")
+    click.echo("Next:")
+    for command in (f"toolcrib check {folder}", f"toolcrib call {tool_id} text=hello", f"uvx pytest {folder / 'tests'}"):
+        click.echo(f"  {command}")
+    if directory != Path("tools/local"):
+        output.say(f"`toolcrib call` and `serve` find it where they look: in tools/local of the project, not in {directory}.")
+
+
+def scaffold(tool_id: str, directory: Path, *, name_zh: str, name_en: str, fastapi: bool = False) -> Path:
+    """Write the folder ``directory/tool_id`` of a new tool.
+
+    Args:
+        tool_id: a letter, then letters, digits, ``_`` and ``-``.
+        directory: made where it does not exist.
+        name_zh, name_en: for people.
+        fastapi: whether ``main.py`` is a FastAPI application instead of one function.
+
+    Returns:
+        The folder.
+
+    Raises:
+        InvalidNameError: the id cannot be a folder's and a tool's name.
+        DefinitionError: the folder exists, or cannot be made.
+    """
+    if not _TOOL_ID.fullmatch(tool_id):
+        raise InvalidNameError(
+            f"{tool_id!r} cannot be the id of a local tool",
+            hint="Use a letter, then up to 63 letters, digits, _ or -, such as word_counter.",
+        )
+    folder = directory / tool_id
+    words = {
+        "tool_id": tool_id,
+        "fastapi_version": FASTAPI_VERSION,
+        "uvicorn_version": UVICORN_VERSION,
+        "description_en": DESCRIPTION_EN,
+        "sdk_row": "" if fastapi else SDK_ROW,
+    }
+    quoted = {"name_zh": name_zh, "name_en": name_en, "description_zh": DESCRIPTION_ZH, "description_en": DESCRIPTION_EN}
+    contents = {
+        "main.py": _fill("main_fastapi.py" if fastapi else "main_function.py", words),
+        "tool.toml": _fill("tool.toml", words | {key: _toml_string(text) for key, text in quoted.items()}),
+        f"tests/test_{tool_id.replace('-', '_')}.py": _fill("test.py", words),
+        "README.md": _fill("README.md", words),
+        ".gitignore": _fill("gitignore", words),
+    }
+    if not fastapi:
+        contents["tool_server.py"] = (files("toolcrib") / "tool_server.py").read_text("utf-8")
+    _write(folder, contents)
+    return folder
+
+
+def _write(folder: Path, contents: dict[str, str]) -> None:
+    try:
+        folder.mkdir(parents=True)
+        (folder / "tests").mkdir()
+        for name, text in contents.items():
+            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    except FileExistsError:
+        raise DefinitionError(
+            f"{folder} exists already", hint="Choose another id, or remove it first; nothing was changed."
+        ) from None
+    except OSError as error:
+        raise DefinitionError(f"{folder} cannot be written: {error.strerror or error}") from error
+
+
+def _fill(name: str, words: dict[str, str]) -> str:
+    template = (files("toolcrib.interfaces.cli") / "templates" / f"{name}.template").read_text("utf-8")
+    return Template(template).substitute(words)
+
+
+def _toml_string(text: str) -> str:
+    # JSON's strings are TOML's, but for the one control character that JSON leaves bare.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

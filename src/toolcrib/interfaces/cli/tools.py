@@ -1,0 +1,159 @@
+"""``toolcrib tools``, ``start``, ``stop`` and ``logs``: what there is, and its processes."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import click
+
+from toolcrib.errors import NotRunningError
+from toolcrib.interfaces.cli import output
+from toolcrib.interfaces.cli.client import RouterClient, answer_of, find_router, need_router
+from toolcrib.interfaces.cli.modules import import_modules
+
+if TYPE_CHECKING:
+    from toolcrib.settings import Settings
+
+COLUMNS = ("id", "title", "category", "runtime", "state", "port")
+FOLLOW_SECONDS = 0.25
+
+
+@click.command()
+@click.option("--lang", type=click.Choice(["zh", "en"]), help="The language of titles; default: as their authors wrote them.")
+@click.option("--json", "as_json", is_flag=True, help="Everything that is known, as JSON.")
+def tools(lang: str | None, as_json: bool) -> None:
+    """List the tools there are.
+
+    \b
+    Example:
+      toolcrib tools --lang en
+    """
+    from toolcrib.settings import load_settings
+
+    settings = load_settings(watch=False)
+    output.set_up_logging()
+    router = find_router(settings)
+    listing = answer_of(router.get("/tools", {"lang": lang})) if router else output.run(_list_here(settings, lang))
+    if as_json:
+        output.print_json(listing)
+        return
+    rows = [
+        [
+            tool["tool_id"],
+            tool["name"],
+            tool["category"],
+            tool["backend_runtime"],
+            tool["state"],
+            str(tool["port"] or ""),
+        ]
+        for tool in listing["tools"]
+    ]
+    output.print_table(COLUMNS, rows)
+
+
+@click.command()
+@click.argument("tool_id", metavar="TOOL")
+def start(tool_id: str) -> None:
+    """Start a tool in the running router, before anybody calls it.
+
+    \b
+    Example:
+      toolcrib start image_stitcher
+    """
+    router = _router()
+    with output.progress(lambda: f"{tool_id}: starting …"):
+        tool = answer_of(router.post(f"/tools/{quote(tool_id, safe='')}/start", timeout=600.0))
+    click.echo(f"{tool_id} is {tool.get('state', 'running')}" + (f" on port {tool['port']}" if tool.get("port") else ""))
+
+
+@click.command()
+@click.argument("tool_id", metavar="TOOL")
+def stop(tool_id: str) -> None:
+    """Stop a tool in the running router; the next call starts it again.
+
+    \b
+    Example:
+      toolcrib stop image_stitcher
+    """
+    router = _router()
+    with output.progress(lambda: f"{tool_id}: stopping …"):
+        tool = answer_of(router.post(f"/tools/{quote(tool_id, safe='')}/stop", timeout=600.0))
+    click.echo(f"{tool_id} is {tool.get('state', 'stopped')}")
+
+
+@click.command()
+@click.argument("tool_id", metavar="TOOL")
+@click.option("--lines", "-n", type=click.IntRange(1, 10_000), default=200, show_default=True, help="How many of the last.")
+@click.option("--follow", "-f", is_flag=True, help="Go on with what is written from now on, until Ctrl-C.")
+def logs(tool_id: str, lines: int, follow: bool) -> None:
+    """Show the end of the log of a tool's last run.
+
+    \b
+    Example:
+      toolcrib logs image_stitcher -n 20 -f
+    """
+    from toolcrib.settings import load_settings
+
+    settings = load_settings(watch=False)
+    output.set_up_logging()
+    path = output.run(_log_file(settings, tool_id))
+    if path is None or not path.is_file():
+        raise NotRunningError(f"Tool '{tool_id}' has no log: it has not run yet", hint=f"Run it: toolcrib call {tool_id}")
+    for text in _tail(path, lines):
+        click.echo(text, nl=False)
+    if follow:
+        for text in _growth(path):
+            click.echo(text, nl=False)
+
+
+async def _list_here(settings: Settings, lang: str | None) -> dict[str, Any]:
+    """What a router would list, from the files alone."""
+    from toolcrib.crib import Crib
+    from toolcrib.interfaces.http.tools import tool_item
+
+    crib = Crib(settings)
+    import_modules(crib)
+    await crib.reload()
+    for problem in crib.problems:
+        output.warn(str(problem), problem.hint)
+    found = [tool_item(crib, tool, lang) for tool in crib.registry]
+    return {"tools": found, "total": len(found)}
+
+
+def _tail(path: Path, lines: int) -> list[str]:
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        return list(deque(stream, maxlen=lines))
+
+
+def _growth(path: Path) -> Iterator[str]:
+    """What is written to a file from now on; begins anew where it is replaced or cut."""
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    stream = path.open("rb")
+    try:
+        stream.seek(0, os.SEEK_END)
+        while True:
+            if content := stream.read():
+                yield decode(content)
+                continue
+            time.sleep(FOLLOW_SECONDS)
+            with suppress(FileNotFoundError):
+                now = path.stat()
+                if now.st_ino != os.fstat(stream.fileno()).st_ino or now.st_size < stream.tell():
+                    stream.close()
+                    stream = path.open("rb")
+    finally:
+        stream.close()
+
+
+def _router() -> RouterClient:
+    from toolcrib.settings import load_settings
+
+    return need_router(load_settings())

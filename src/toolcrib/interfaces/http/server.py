@@ -1,0 +1,177 @@
+"""Runs the router with uvicorn (contract T001)."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from toolcrib.errors import PortTakenError, ServiceError
+from toolcrib.interfaces.http.guard import is_loopback
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import Receive, Scope, Send
+
+    from toolcrib.crib import Crib
+
+
+async def serve(crib: Crib, *, on_ready: Callable[[str], object] | None = None) -> None:
+    """Open the crib and answer HTTP until SIGINT or SIGTERM, or until cancelled; then close everything again.
+
+    The port is taken before anything else happens, so that a second service neither starts tools nor touches files.
+
+    Args:
+        crib: not open yet.
+        on_ready: called once with the service's URL when it answers.
+
+    Raises:
+        PortTakenError: another program listens there; the error names it.
+        ServiceError: the address cannot be bound, or others than this machine could reach it.
+    """
+    settings = crib.settings
+    with listen(settings.host, settings.port) as listener:
+        async with crib:
+            await _answer_until_stopped(crib, listener, on_ready)
+
+
+async def _answer_until_stopped(crib: Crib, listener: socket.socket, on_ready: Callable[[str], object] | None) -> None:
+    started = asyncio.Event()
+    server = _make_server(crib, started)
+    with _stopped_by_signals(server):
+        answering = asyncio.create_task(server.serve(sockets=[listener]), name="toolcrib-http")
+        starting = asyncio.create_task(started.wait())
+        try:
+            await asyncio.wait([answering, starting], return_when=asyncio.FIRST_COMPLETED)
+            if started.is_set() and on_ready is not None:
+                on_ready(url_of(crib.settings.host, crib.settings.port))
+            await asyncio.shield(answering)
+        finally:
+            starting.cancel()
+            server.should_exit = True
+            await answering
+
+
+def _make_server(crib: Crib, started: asyncio.Event) -> uvicorn.Server:
+    import uvicorn
+
+    from toolcrib.interfaces.http.app import create_app
+
+    app = create_app(crib)
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        # uvicorn would log a traceback for every call that it cancels when it stops.
+        with suppress(asyncio.CancelledError):
+            await app(scope, receive, send)
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            started.set()
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            # uvicorn's own raises the signal again in the end, which kills the process before the crib is closed.
+            yield
+
+    return Server(
+        uvicorn.Config(
+            answer,
+            access_log=False,
+            log_config=None,
+            lifespan="off",
+            ws="none",
+            interface="asgi3",
+            server_header=False,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=max(1, round(crib.settings.stop_grace)),
+        )
+    )
+
+
+@contextmanager
+def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """SIGINT and SIGTERM end the service in order; a second one ends it without waiting for open calls."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        server.force_exit = server.should_exit
+        server.should_exit = True
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
+
+
+@contextmanager
+def listen(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket bound to the address and open inside the ``with`` block.
+
+    Raises:
+        PortTakenError: another program listens there; the error names it.
+        ServiceError: the address cannot be bound, or others than this machine could reach it.
+    """
+    if not is_loopback(host):
+        raise ServiceError(
+            f"{host} can be reached from other machines, and this release has no keys to keep strangers out",
+            hint="Leave out --host, or use 127.0.0.1 and a tunnel such as ssh -L.",
+        )
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise ServiceError(f"The address {host} is not known: {error.strerror}", hint="Use 127.0.0.1.") from error
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(address)
+            listener.listen(2048)
+        except OSError as error:
+            raise _cannot_listen(host, port, error) from error
+        listener.setblocking(False)
+        yield listener
+
+
+def url_of(host: str, port: int) -> str:
+    """What a person types to reach the service."""
+    return f"http://[{host.strip('[]')}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> ServiceError:
+    if error.errno == errno.EADDRINUSE:
+        holder = holder_of(port)
+        return PortTakenError(
+            f"Port {port} is taken by {holder or 'another program'}",
+            hint="Choose another port with --port, or stop that program.",
+        )
+    if error.errno == errno.EACCES:
+        return ServiceError(f"Port {port} is reserved for the system", hint="Choose a port from 1024 on with --port.")
+    return ServiceError(f"{host}:{port} cannot be bound: {error.strerror}", hint="Use 127.0.0.1 and a free port.")
+
+
+def holder_of(port: int) -> str | None:
+    """Which program listens on a TCP port of this machine, with its process id, where that can be seen."""
+    import psutil
+
+    with suppress(psutil.Error, OSError):
+        for connection in psutil.net_connections(kind="tcp"):
+            if connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr.port == port:
+                if connection.pid is None:
+                    return None
+                process = psutil.Process(connection.pid)
+                command = " ".join(process.cmdline())[:120] or process.name()
+                return f"{process.name()} (pid {connection.pid}: {command})"
+    return None

@@ -1,0 +1,1 @@
+"""Proves that a tool behaves: what ``toolcrib check`` runs."""
