@@ -117,12 +117,12 @@ def serve(run: Handler, *, endpoint: str = "run", port: int | None = None, host:
     options = _parse_arguments(port or 0, host)
     listener = _listen(options.host, options.port)
     server = _Server(run, endpoint)
-    if threading.current_thread() is threading.main_thread():
-        for signal_number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(signal_number, _interrupt_once)
-    sys.stdout.write(f"tool listening on {options.host} port {listener.getsockname()[1]}, POST {server.path}\n")
-    sys.stdout.flush()
     try:
+        if threading.current_thread() is threading.main_thread():
+            for signal_number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(signal_number, _interrupt_once)
+        sys.stdout.write(f"tool listening on {options.host} port {listener.getsockname()[1]}, POST {server.path}\n")
+        sys.stdout.flush()
         server.accept_forever(listener)
     except KeyboardInterrupt:
         listener.close()

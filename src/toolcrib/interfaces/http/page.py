@@ -17,6 +17,8 @@ _FILES = {
     "api.html": "text/html; charset=utf-8",
     "api.css": "text/css; charset=utf-8",
     "api.js": "text/javascript; charset=utf-8",
+    "schema.js": "text/javascript; charset=utf-8",
+    "texts.js": "text/javascript; charset=utf-8",
 }
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -25,7 +27,7 @@ _POLICY = (
 
 
 class Page:
-    """The page and its two files, read once."""
+    """The page and what it loads, read once."""
 
     @cached_property
     def _contents(self) -> dict[str, bytes]:
