@@ -30,6 +30,7 @@ PYTHON_FILES = ("src", "tests", "tools", "benchmarks", "scripts")
 SECONDS_TO_END = 3.0
 """How long what a step started may take to end after it."""
 
+LONG = 300
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -103,7 +104,10 @@ def tool_python(folder: Path) -> Path:
         return python
     uv = tool("uv")
     subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(environment)], check=True)
-    subprocess.run([uv, "pip", "install", "--quiet", "--python", str(python), *requirements], check=True)
+    command = [uv, "pip", "install", "--quiet", "--python", str(python), *requirements]
+    if subprocess.run(command, check=False).returncode != 0:
+        pip = [sys.executable, "-m", "pip", "--quiet", "--python", str(python)]
+        subprocess.run([*pip, "install", *requirements], check=True)
     record.write_text(wanted)
     return python
 
@@ -189,10 +193,20 @@ def summarize(outcomes: Sequence[Outcome]) -> int:
         print(f"{'ok    ' if outcome.good else 'FAILED'} {outcome.seconds:7.1f} s  {outcome.step.name}")
         for left in outcome.left_running:
             print(f"                  left running, now killed: {left}")
+    for name, lines in long_modules():
+        print(f"note: {name} has {lines} lines; {LONG} are enough for most modules")
     failed = [outcome.step.name for outcome in outcomes if not outcome.good]
     seconds = sum(outcome.seconds for outcome in outcomes)
     print(f"{'Failed: ' + ', '.join(failed) if failed else 'All steps are good'} ({seconds:.0f} s)", flush=True)
     return 1 if failed else 0
+
+
+def long_modules() -> Iterator[tuple[str, int]]:
+    """The modules that are longer than they should be; a test refuses those that are longer than they may be."""
+    for path in sorted(path for place in ("src", "tools") for path in (ROOT / place).rglob("*.py")):
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > LONG and ".venv" not in path.parts:
+            yield str(path.relative_to(ROOT)), lines
 
 
 def prepare_variables(home: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -16,8 +15,11 @@ from toolcrib.errors import NotRunningError, SourceError
 from toolcrib.registry.registry import ToolRegistry
 
 if TYPE_CHECKING:
+    import asyncio
+
     from toolcrib.definition.context import Context
-    from toolcrib.definition.ports import ArtifactStore, Source
+    from toolcrib.definition.deployment import Runtime
+    from toolcrib.definition.ports import ArtifactStore, Runner, Source
     from toolcrib.definition.result import ToolResult
     from toolcrib.definition.tool import ToolDefinition
     from toolcrib.execution.pipeline import Pipeline
@@ -68,7 +70,6 @@ class Crib:
         self._problems: tuple[SourceError, ...] = ()
         self._supervisor: Supervisor | None = None
         self._stack: AsyncExitStack | None = None
-        self._reloading = asyncio.Lock()
 
     @cached_property
     def settings(self) -> Settings:
@@ -115,11 +116,32 @@ class Crib:
         return self._supervisor
 
     @cached_property
+    def _reloading(self) -> asyncio.Lock:
+        import asyncio
+
+        return asyncio.Lock()
+
+    @cached_property
     def _pipeline(self) -> Pipeline:
         from toolcrib.execution.inprocess import InProcessRunner
+
+        return self._make_pipeline({"inprocess": InProcessRunner()}, self.__dict__.get("settings"))
+
+    def _make_pipeline(self, runners: Mapping[Runtime, Runner], settings: Settings | None) -> Pipeline:
         from toolcrib.execution.pipeline import Pipeline
 
-        return Pipeline(self.registry, {"inprocess": InProcessRunner()}, self.artifacts)
+        def artifacts() -> ArtifactStore:
+            return self.artifacts
+
+        if settings is None:
+            return Pipeline(self.registry, runners, artifacts)
+        return Pipeline(
+            self.registry,
+            runners,
+            artifacts,
+            timeout=settings.timeout,
+            output_validation=settings.output_validation,
+        )
 
     async def run(
         self,
@@ -162,6 +184,8 @@ class Crib:
         Returns:
             The ids of tools that are new, changed or gone.
         """
+        import asyncio
+
         from toolcrib.registry.reload import apply
 
         changed: set[str] = set()
@@ -196,7 +220,6 @@ class Crib:
 
     async def _open(self, stack: AsyncExitStack) -> None:
         from toolcrib.execution.inprocess import InProcessRunner
-        from toolcrib.execution.pipeline import Pipeline
         from toolcrib.runtime.dispatch import Dispatcher
         from toolcrib.runtime.local import LocalRunner
         from toolcrib.runtime.remote import RemoteRunner
@@ -213,16 +236,13 @@ class Crib:
         remote = RemoteRunner()
         self._supervisor = supervisor
         stack.callback(self._forget)
-        self.__dict__["_pipeline"] = Pipeline(
-            self.registry,
+        self.__dict__["_pipeline"] = self._make_pipeline(
             {"inprocess": inprocess, "local": LocalRunner(supervisor, dispatcher), "remote": remote, "docker": remote},
-            self.artifacts,
-            timeout=settings.timeout,
-            output_validation=settings.output_validation,
+            settings,
         )
-        await self.reload()
         if settings.watch:
             await stack.enter_async_context(self._watching())
+        await self.reload()
 
     def _forget(self) -> None:
         self._supervisor = None
@@ -230,6 +250,8 @@ class Crib:
 
     @asynccontextmanager
     async def _watching(self) -> AsyncIterator[None]:
+        import asyncio
+
         from toolcrib.registry.watch import watch
 
         async def changed() -> None:
@@ -237,9 +259,12 @@ class Crib:
             if ids:
                 logger.info("Reloaded: %s", ", ".join(sorted(ids)))
 
-        stop = asyncio.Event()
-        task = asyncio.create_task(watch(self._watched_paths, changed, stop), name="toolcrib-watch")
+        stop, watching = asyncio.Event(), asyncio.Event()
+        task = asyncio.create_task(
+            watch(self._watched_paths, changed, stop, watching=watching), name="toolcrib-watch"
+        )
         try:
+            await watching.wait()
             yield
         finally:
             stop.set()

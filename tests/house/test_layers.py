@@ -1,4 +1,4 @@
-"""A module imports only from its own layer and those above it (docs/architecture.md)."""
+"""A module imports only from its own layer and those above it: errors at the top, the doors at the bottom."""
 
 from __future__ import annotations
 

@@ -112,7 +112,15 @@ def test_an_empty_file_is_a_file(store: FileArtifactStore) -> None:
 
 @pytest.mark.parametrize(
     "artifact_id",
-    ["", "art_", "art_" + "0" * 32, "art_" + "0" * 32 + "\n", "../../etc/passwd", "art_../../../../x", "ART_" + "0" * 32],
+    [
+        "",
+        "art_",
+        "art_" + "0" * 32,
+        "art_" + "0" * 32 + "\n",
+        "../../etc/passwd",
+        "art_../../../../x",
+        "ART_" + "0" * 32,
+    ],
 )
 def test_an_id_that_is_none_is_unknown(store: FileArtifactStore, artifact_id: str) -> None:
     for ask in (store.get, store.path, store.read):
@@ -194,8 +202,8 @@ async def test_a_home_that_is_a_file_is_a_clear_error(tmp_path: Path) -> None:
         ),
         (b"PK\x03\x04rest", "image/png", None, "application/zip"),
         (b'<svg xmlns="http://www.w3.org/2000/svg"></svg>', None, None, "image/svg+xml"),
-        (b'<?xml version="1.0"?><svg/>', None, None, "application/xml"),
-        (b'<?xml version="1.0"?><svg ></svg>', None, None, "image/svg+xml"),
+        (b'<?xml version="1.0"?><svg/>', None, None, "image/svg+xml"),
+        (b'<?xml version="1.0"?><note/>', None, None, "application/xml"),
         (b'{"a": 1}', "text/plain", None, "application/json"),
         (b"[1, 2", None, None, "text/plain"),
         ("日本語".encode(), None, None, "text/plain"),
@@ -237,7 +245,7 @@ def test_a_text_cut_inside_a_character_is_still_a_text() -> None:
         ("a\r\nSet-Cookie: x", "aSet-Cookie: x"),
         ("报告 2024/05.pdf", "报告 2024_05.pdf"),
         ("👨‍👩‍👧.png", "👨‍👩‍👧.png"),
-        ("\udcff.bin", "file.png"),
+        ("\udcff.bin", ".bin"),
     ],
 )
 def test_a_name_is_shown_without_what_could_mislead(name: str | None, shown: str) -> None:

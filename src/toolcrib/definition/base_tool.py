@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import difflib
-import inspect
 import re
-import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from toolcrib.definition.invoke import calls_async, failure
 from toolcrib.definition.result import ToolResult, ToolResultStatus
+from toolcrib.definition.service_slots import ServiceSlots
 from toolcrib.definition.tool import Effects, Risk, ToolDefinition
-from toolcrib.definition.validation import validate
-from toolcrib.errors import DeadlineExceeded, DefinitionError, DependencyMissingError, UnknownToolError
+from toolcrib.errors import DeadlineExceeded, DefinitionError, UnknownToolError
 
 
 @dataclass(slots=True)
@@ -54,23 +51,7 @@ class ActionDef:
         return {"type": "object", "properties": dict(self.parameters), "required": list(self.required_params)}
 
 
-class ServiceProvider(Protocol):
-    """Where a tool finds the services that it shares with others."""
-
-    def get(self, name: str) -> Any:
-        """The service, or None."""
-        ...
-
-    def require(self, name: str, *, needed_by: str) -> Any:
-        """The service, or `DependencyMissingError`."""
-        ...
-
-    def deliver(self, tool: BaseTool) -> None:
-        """Hand ``tool`` the services that are there already."""
-        ...
-
-
-class BaseTool(ABC):
+class BaseTool(ServiceSlots, ABC):
     """A tool of one or more actions, all in one class (contract W001).
 
     Attributes:
@@ -82,8 +63,7 @@ class BaseTool(ABC):
         requires: names of services without which no action can run, or names with the type that each must have.
         effects, risk, intents, require_confirmation: see `ToolDefinition`; an action may say otherwise.
 
-    A method ``set_NAME`` is called with the service ``NAME`` as soon as there is one, before or after the tool is
-    registered; while an attribute ``_NAME`` beside it is None, the tool is shown as waiting for it.
+    How it takes services says `ServiceSlots`.
 
     Example:
         >>> class GreeterTool(BaseTool):
@@ -105,23 +85,24 @@ class BaseTool(ABC):
     description: str = ""
     timeout: float | None = 60
     category: str = "general"
-    requires: Sequence[str] | Mapping[str, type] = ()
     effects: Effects | None = None
     risk: Risk = "low"
     intents: Mapping[str, Literal["recommended", "alternative"]] = {}
     require_confirmation: bool = False
 
-    _names_itself: bool = False
-    _setters: frozenset[str] = frozenset()
-    _services: ServiceProvider | None = None
+    _has_own_name: bool = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "name" in cls.__dict__:
-            cls._names_itself = True
-        elif not cls._names_itself:
+            cls._has_own_name = True
+        elif not cls._has_own_name:
             cls.name = snake_case(cls.__name__)
-        cls._setters = frozenset(attribute[4:] for attribute in dir(cls) if attribute.startswith("set_"))
+
+    @property
+    def tool_class(self) -> type[BaseTool]:
+        """The class that the author wrote."""
+        return type(self)
 
     @abstractmethod
     def get_actions(self) -> list[ActionDef]:
@@ -145,162 +126,43 @@ class BaseTool(ABC):
         The parameters are checked first. Cancelling the calling task, too, gives a result, of status ``cancelled``.
         """
         start = time.perf_counter()
-        result = await self._outcome(action, params)
+        result = await self.__outcome(action, params)
         if result.duration_ms is None:
             result.duration_ms = (time.perf_counter() - start) * 1000
         return result
 
-    async def _outcome(self, action: str, params: Mapping[str, Any] | None) -> ToolResult:
+    async def __outcome(self, action: str, params: Mapping[str, Any] | None) -> ToolResult:
         import asyncio
+
+        from toolcrib.definition.invoke import failure
+        from toolcrib.definition.validation import validate
 
         limit = asyncio.timeout(self.timeout)
         try:
-            definition = self._definition(action)
+            definition = self.__definition(action)
             arguments = validate(definition, params)
             async with limit:
                 return await BoundAction(self, action)(arguments)
         except asyncio.CancelledError:
-            return ToolResult(status=ToolResultStatus.CANCELLED, error=f"The call of {self.name}.{action} was cancelled")
+            return ToolResult(status=ToolResultStatus.CANCELLED, error=f"{self.name}.{action} was cancelled")
         except (Exception, SystemExit) as error:
             if isinstance(error, TimeoutError) and limit.expired():
                 return failure(DeadlineExceeded(f"{self.name}.{action} did not answer within {self.timeout:g} s"))
             return failure(error)
 
-    def _definition(self, action: str) -> ToolDefinition:
-        definition = self._definitions.get(action)
+    def __definition(self, action: str) -> ToolDefinition:
+        definition = self.__definitions.get(action)
         if definition is None:
-            close = difflib.get_close_matches(str(action), self._definitions, n=1)
+            close = difflib.get_close_matches(str(action), self.__definitions, n=1)
             raise UnknownToolError(
                 f"The tool {self.name} has no action {action!r}",
-                hint=f"Did you mean {close[0]!r}?" if close else f"Its actions are {', '.join(self._definitions)}.",
+                hint=f"Did you mean {close[0]!r}?" if close else f"Its actions are {', '.join(self.__definitions)}.",
             )
         return definition
 
     @cached_property
-    def _definitions(self) -> dict[str, ToolDefinition]:
+    def __definitions(self) -> dict[str, ToolDefinition]:
         return {action.name: _definition(self, action) for action in checked_actions(self)}
-
-    # Services
-
-    def service(self, name: str) -> Any:
-        """The service of that name, as it is now.
-
-        Raises:
-            DependencyMissingError: there is none yet, or the tool is not registered.
-        """
-        if self._services is None:
-            raise DependencyMissingError(
-                f"The tool {self.name} is not registered, so it has no service {name!r}",
-                hint="Register the tool, or hand it what it needs.",
-            )
-        return self._services.require(name, needed_by=self.name)
-
-    def bind_services(self, services: ServiceProvider) -> None:
-        """Say where `service` looks; the registry does."""
-        self._services = services
-
-    def takes_service(self, name: str) -> bool:
-        """Whether the tool has a setter for the service."""
-        return name in self._setters and callable(getattr(self, f"set_{name}", None))
-
-    def receive_service(self, name: str, service: Any) -> None:
-        """Call the setter; a mapping is spread over one that takes several parameters.
-
-        Raises:
-            DefinitionError: the service is not of the type that ``requires`` names.
-        """
-        kind = self.requires.get(name) if isinstance(self.requires, Mapping) else None
-        if kind is not None and service is not None and not isinstance(service, kind):
-            raise DefinitionError(
-                f"The service {name!r} is a {type(service).__name__}, and the tool {self.name} needs a {kind.__name__}"
-            )
-        setter = getattr(self, f"set_{name}")
-        if isinstance(service, Mapping) and len(inspect.signature(setter).parameters) > 1:
-            setter(**service)
-        else:
-            setter(service)
-
-    def services_set(self) -> dict[str, Any]:
-        """What the setters have left in the tool, by name of service."""
-        found = ((name, getattr(self, f"_{name}", None)) for name in sorted(self._setters))
-        return {name: value for name, value in found if value is not None}
-
-    def services_missing(self, services: ServiceProvider | None = None) -> tuple[str, ...]:
-        """Names in ``requires`` that nothing fills yet; while there are any, no action runs."""
-        provider = services or self._services
-        return tuple(
-            name
-            for name in self.requires
-            if (provider is None or provider.get(name) is None)
-            and not (name in self._setters and getattr(self, f"_{name}", None) is not None)
-        )
-
-    def waiting_for(self, services: ServiceProvider | None = None) -> tuple[str, ...]:
-        """Names of services that the tool is ready to take and does not have."""
-        empty = (name for name in sorted(self._setters) if getattr(self, f"_{name}", self) is None)
-        return tuple(dict.fromkeys((*self.services_missing(services), *empty)))
-
-
-class LazyTool(BaseTool):
-    """Stands for a tool whose object is made when it is first called.
-
-    Args:
-        kind: the class; its `get_actions` is a class method or static method.
-        make: makes the object.
-    """
-
-    def __init__(self, kind: type[BaseTool], make: Callable[[], BaseTool]) -> None:
-        self.kind = kind
-        for fact in ("name", "emoji", "title", "description", "timeout", "category", "requires", "effects", "risk"):
-            setattr(self, fact, getattr(kind, fact))
-        self.intents = kind.intents
-        self.require_confirmation = kind.require_confirmation
-        self._make = make
-        self._made: BaseTool | None = None
-        self._lock = threading.RLock()
-
-    def made(self) -> BaseTool:
-        """The object."""
-        with self._lock:
-            if self._made is None:
-                made = self._make()
-                if self._services is not None:
-                    made.bind_services(self._services)
-                self._made = made
-                if self._services is not None:
-                    self._services.deliver(self)
-            return self._made
-
-    def get_actions(self) -> list[ActionDef]:
-        """The actions of the class."""
-        actions: Callable[[], list[ActionDef]] = self.kind.get_actions  # type: ignore[assignment]
-        return actions()
-
-    async def execute(self, action: str, params: dict[str, Any]) -> ToolResult:
-        """Have the object carry it out."""
-        return await self.made().execute(action, params)
-
-    def bind_services(self, services: ServiceProvider) -> None:
-        """Also for the object, once it is made."""
-        super().bind_services(services)
-        if self._made is not None:
-            self._made.bind_services(services)
-
-    def takes_service(self, name: str) -> bool:
-        """Whether the object is made and takes it."""
-        return self._made is not None and self._made.takes_service(name)
-
-    def receive_service(self, name: str, service: Any) -> None:
-        """Hand it on to the object."""
-        self.made().receive_service(name, service)
-
-    def services_set(self) -> dict[str, Any]:
-        """Those of the object."""
-        return self._made.services_set() if self._made else {}
-
-    def waiting_for(self, services: ServiceProvider | None = None) -> tuple[str, ...]:
-        """What the object waits for; before it is made, what the class requires."""
-        return self._made.waiting_for(services) if self._made else self.services_missing(services)
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +218,7 @@ def _definition(tool: BaseTool, action: ActionDef) -> ToolDefinition:
         output_schema=action.output_schema,
         examples=tuple(action.examples),
         intents=tool.intents,
-        source=getattr(tool, "kind", type(tool)).__module__,
+        source=tool.tool_class.__module__,
     )
 
 
@@ -366,7 +228,9 @@ def checked_actions(tool: BaseTool) -> list[ActionDef]:
     Raises:
         DefinitionError: naming the tool, the action and what is wrong.
     """
-    kind = getattr(tool, "kind", type(tool)).__name__
+    from toolcrib.definition.invoke import calls_async
+
+    kind = tool.tool_class.__name__
     if not isinstance(tool.name, str) or not tool.name:
         raise DefinitionError(f"{kind} has no name", hint='Write name = "…" in the class.')
     if not calls_async(tool.execute):
@@ -374,6 +238,8 @@ def checked_actions(tool: BaseTool) -> list[ActionDef]:
             f"execute() of {kind} is not asynchronous",
             hint="Write `async def execute`, and give what blocks to asyncio.to_thread.",
         )
+    if isinstance(tool.requires, str):
+        raise DefinitionError(f"requires of {kind} is a text", hint=f"Write requires = ({tool.requires!r},).")
     actions = tool.get_actions()
     if not isinstance(actions, Sequence) or not actions or not all(isinstance(each, ActionDef) for each in actions):
         raise DefinitionError(
@@ -383,7 +249,8 @@ def checked_actions(tool: BaseTool) -> list[ActionDef]:
     names: set[str] = set()
     for action in actions:
         if not action.name or action.name in names:
-            raise DefinitionError(f"Two actions of {kind} are named {action.name!r}" if action.name else f"An action of {kind} has no name")
+            wrong = f"two actions named {action.name!r}" if action.name else "an action without a name"
+            raise DefinitionError(f"{kind} has {wrong}")
         names.add(action.name)
         _check_parameters(f"{tool.name}.{action.name}", action)
     return list(actions)

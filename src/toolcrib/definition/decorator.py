@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, overload
 
-from toolcrib.definition.tool import READ_FROM_FUNCTION, Effects, Risk, Texts, ToolDefinition
-from toolcrib.errors import DefinitionError
+from toolcrib.definition import docstrings
+from toolcrib.definition.tool import Effects, Risk, Texts, ToolDefinition
 
 if TYPE_CHECKING:
     from typing import Literal
 
     from typing_extensions import Unpack
+
+    from toolcrib.definition.schema.signature import Signature
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -105,7 +107,42 @@ def define(
     Raises:
         DefinitionError: no tool can be made of it, or an annotation means nothing.
     """
-    from toolcrib.definition.schema.signature import name_of
+    from toolcrib.definition.schema import callables
 
-    tool = ToolDefinition(name or name_of(function), description or "", parameters or {}, function, **facts)
+    callables.check_callable(function)
+    tool_name = callables.name_of(function) if name is None else name
+    signature = _signature(function, tool_name, parameters, facts)
+    if description is None and signature is None:
+        description = docstrings.parse(callables.docstring_of(function)).description
+    tool = ToolDefinition(tool_name, description or "", parameters or {}, function, signature=signature, **facts)
+    if signature is not None:
+        _leave_unset(tool, description, parameters, facts)
+    if tool.source is None:
+        tool.source = getattr(function, "__module__", None)
     return tool
+
+
+def _signature(
+    function: Callable[..., Any], name: str, parameters: Mapping[str, Any] | None, facts: ToolFacts
+) -> Signature | None:
+    """How the function is called; None = with the arguments as one dict."""
+    from toolcrib.definition.schema import callables
+    from toolcrib.definition.schema.signature import Signature
+
+    if parameters is not None and callables.takes_one_mapping(function, parameters):
+        return None
+    closed = facts.get("effects") in ("write", "external")
+    return Signature(function, name, closed=closed, injected=facts.get("injected"), parameters=parameters)
+
+
+def _leave_unset(
+    tool: ToolDefinition, description: str | None, parameters: Mapping[str, Any] | None, facts: ToolFacts
+) -> None:
+    """What nobody wrote down is read from the function when it is needed, so that defining a tool costs next to nothing."""
+    if description is None:
+        del tool.description
+    if parameters is None:
+        del tool.parameters
+    if facts.get("output_schema") is None:
+        del tool.output_schema
+    del tool.injected

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Effects = Literal["none", "read", "write", "external"]
 Risk = Literal["low", "medium", "high"]
 
-READ_FROM_FUNCTION = ("description", "parameters", "output_schema")
+READ_FROM_FUNCTION = ("description", "parameters", "output_schema", "injected")
 """Fields of a tool made from a typed function that are left unset until they are needed."""
 
 

@@ -109,14 +109,14 @@ class Validator:
 
     def _values(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """What the handler gets for arguments that fit exactly."""
-        if self._signature is not None:
+        if self._signature is not None and self._signature.typed:
             try:
                 return self._signature.values(arguments)
             except RecursionError:
                 raise
             except Exception as error:  # the tool's own validators may raise anything
                 raise _Unfit(cause=error) from None
-        if self._known is not None and not arguments.keys() <= self._known:
+        if self._known is not None and not arguments.keys() <= self._known.keys():
             raise _Unfit(())
         problems = self._check(arguments) or (self._thorough(arguments) if self._thorough else None)
         if problems:
@@ -130,35 +130,42 @@ class Validator:
         if unwrapped is not None:
             return unwrapped
         done: list[str] = []
-        kept, refused = self._known_only(arguments, done)
+        kept, unknown = self._known_only(arguments, done)
+        refused = unknown if self._strict_keys or self.schema.get("additionalProperties") is False else []
         repaired = self._coerced(kept, done)
         try:
             values = self._values(repaired)
         except _Unfit as unfit:
-            raise self._error([*self._problems(repaired, unfit), *refused]) from None
+            lenient = self._lenient(repaired, unfit)
+            if lenient is None:
+                raise self._error([*self._problems(repaired, unfit), *unknown]) from None
+            values = lenient
         if refused:
             raise self._error(refused)
         notes.extend(done)
         return repaired, values
 
+    def _lenient(self, arguments: dict[str, Any], unfit: _Unfit) -> dict[str, Any] | None:
+        if unfit.cause is None or self._signature is None:
+            return None
+        return self._signature.lenient(arguments, unfit.cause)
+
     def _known_only(self, arguments: Mapping[str, Any], notes: list[str]) -> tuple[dict[str, Any], list[Problem]]:
-        """The arguments without what is not the model's to set; unknown keys are refused by tools that write."""
+        """The arguments without what is not the model's to set, and the problems of unknown keys."""
         kept: dict[str, Any] = {}
-        refused: list[Problem] = []
-        closed = self._strict_keys or self.schema.get("additionalProperties") is False
+        unknown: list[Problem] = []
         missing = [name for name in self.schema.get("required") or () if name not in arguments]
         for key, value in arguments.items():
             if key in self._injected:
                 notes.append(f"ignored:{key}")
             elif not isinstance(key, str):
-                refused.append(Problem((), "names as keys", f"the key {key!r}", "propertyNames"))
+                raise self._error([Problem((), "names as keys", f"the key {key!r}", "propertyNames")])
             elif self._known is None or key in self._known:
                 kept[key] = value
-            elif closed:
-                refused.append(unknown_key(key, list(self._known), missing))
             else:
+                unknown.append(unknown_key(key, list(self._known), missing))
                 notes.append(f"ignored:{key}")
-        return kept, refused
+        return kept, unknown
 
     def _coerced(self, arguments: dict[str, Any], notes: list[str]) -> dict[str, Any]:
         coercion = Coercion(self.schema, notes)
@@ -180,7 +187,9 @@ class Validator:
         if len(arguments) != 1 or self._known is None:
             return None
         ((key, inner),) = arguments.items()
-        if key not in _WRAPPERS or key in self._known or not isinstance(inner, Mapping) or not inner.keys() <= self._known:
+        if key not in _WRAPPERS or key in self._known or not isinstance(inner, Mapping):
+            return None
+        if not inner.keys() <= self._known.keys():
             return None
         done = [f"unwrapped:{key}"]
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -37,7 +37,7 @@ class Pipeline:
     Args:
         registry: where names are resolved.
         runners: who runs a tool, by the kind of place it lives in.
-        artifacts: where references in arguments and results point.
+        artifacts: gives the store that references in arguments and results point into, when there are any.
         timeout: seconds a call may take where neither caller nor tool says.
         output_validation: whether an answer that does not fit its output schema is ignored, logged or an error.
     """
@@ -46,7 +46,7 @@ class Pipeline:
         self,
         registry: ToolRegistry,
         runners: Mapping[Runtime, Runner],
-        artifacts: ArtifactStore,
+        artifacts: Callable[[], ArtifactStore],
         *,
         timeout: float = 600.0,
         output_validation: Literal["off", "warn", "error"] = "warn",
@@ -100,7 +100,7 @@ class Pipeline:
             call.arguments = references.resolve(
                 call.arguments,
                 facts.binary_inputs,
-                self._artifacts,
+                self._artifacts(),
                 deployment.artifacts if deployment else "base64",
             )
 
@@ -135,9 +135,8 @@ class Pipeline:
             if problems:
                 logger.warning("The answer of %s does not fit its output schema: %s", tool.name, "; ".join(problems[:5]))
         if as_references:
-            result.data = references.to_references(
-                result.data, self._facts_of(tool).binary_outputs, self._artifacts, tool.name
-            )
+            paths = self._facts_of(tool).binary_outputs
+            result.data = references.to_references(result.data, paths, self._artifacts(), tool.name) if paths else result.data
         return result
 
     def _facts_of(self, tool: ToolDefinition) -> _Facts:

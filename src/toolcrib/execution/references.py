@@ -64,11 +64,18 @@ def resolve(
         form: ``path`` gives a ``file://`` URI, ``base64`` the content.
 
     Raises:
-        InvalidParamsError: a reference to an artifact that does not exist.
+        InvalidParamsError: a reference to an artifact that does not exist, or the name of a file of this machine.
     """
 
     def content(value: Any, where: str) -> Any:
-        if not isinstance(value, str) or not value.startswith(REFERENCE_PREFIX):
+        if not isinstance(value, str):
+            return value
+        if value[:5].lower() == "file:":
+            raise InvalidParamsError(
+                f"{where}: a file of this machine cannot be named in a call",
+                hint="Send the content in base64, or upload it (POST /artifacts) and send its artifact:// reference.",
+            )
+        if not value.startswith(REFERENCE_PREFIX):
             return value
         try:
             path = store.path(value.removeprefix(REFERENCE_PREFIX).strip())

@@ -6,7 +6,8 @@ import difflib
 import re
 from collections.abc import Iterable
 
-from toolcrib.errors import InvalidNameError
+from toolcrib.definition.dialects.alias import alias
+from toolcrib.errors import DuplicateToolError, InvalidNameError
 
 _NAME = re.compile(r"[A-Za-z0-9._/-]{1,128}")
 
@@ -34,3 +35,28 @@ def nearest(name: str, names: Iterable[str], limit: int = 3) -> list[str]:
     """The names most like ``name``, for an error text; never to run something else than was asked."""
     folded = {candidate.casefold(): candidate for candidate in names}
     return [folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=limit, cutoff=0.6)]
+
+
+def aliases(names: Iterable[str]) -> dict[str, str]:
+    """The names under which tools are sent to a model, back to the tools' own (DESIGN §3.1).
+
+    Most names are their own alias; the others get one that depends on nothing but the name, so that it is the same in
+    every process and prompts stay cacheable.
+
+    Raises:
+        DuplicateToolError: two tools would be sent under one name.
+
+    Example:
+        >>> aliases(["ping", "docs.search"])
+        {'ping': 'ping', 'docs_search_6ed0a06a': 'docs.search'}
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        sent = alias(name)
+        if sent in found and found[sent] != name:
+            raise DuplicateToolError(
+                f"The tools {found[sent]!r} and {name!r} would both be sent to a model as {sent!r}",
+                hint="Give one of them another name.",
+            )
+        found[sent] = name
+    return found

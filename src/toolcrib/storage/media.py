@@ -98,7 +98,7 @@ def _sniff(head: bytes, whole: bool) -> str:
         return OCTET_STREAM
     start = text.lstrip("\ufeff \t\r\n")
     if start.startswith(("<?xml", "<svg")):
-        return "image/svg+xml" if re.search(r"<svg[\s>]", start[:4096]) else "application/xml"
+        return "image/svg+xml" if re.search(r"<svg[\s/>]", start[:4096]) else "application/xml"
     if whole and start[:1] in ("{", "["):
         try:
             json.loads(start)

@@ -8,18 +8,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from toolcrib.definition.tool import ToolDefinition
 from toolcrib.definition.validation import validate_output
-from toolcrib.validation.exchange import Answer, ask
+from toolcrib.validation.exchange import Exchange, Reply
 from toolcrib.validation.findings import Finding, failed, passed, warned
-
-if TYPE_CHECKING:
-    import httpx2
-
-    from toolcrib.runtime.status import Endpoint
 
 PARALLEL_CALLS = 8
 LARGE_BODY_BYTES = 1024 * 1024
@@ -35,19 +28,8 @@ _WRONG_VALUES: tuple[tuple[str, Any], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """A running tool under examination.
-
-    Attributes:
-        tool: what its files say of it.
-        endpoint: where its process answers.
-        client: asks it.
-    """
-
-    tool: ToolDefinition
-    endpoint: Endpoint
-    client: httpx2.AsyncClient
+class Subject(Exchange):
+    """A running tool under examination."""
 
     @property
     def schema(self) -> Mapping[str, Any]:
@@ -56,7 +38,7 @@ class Subject:
 
     @property
     def example(self) -> dict[str, Any] | None:
-        """The first example of its parameters; made up where every required one has a default, an example or a choice."""
+        """The first example of its parameters; else made of defaults, examples and choices, where they are enough."""
         for example in self.schema.get("examples") or ():
             if isinstance(example, Mapping):
                 return dict(example)
@@ -69,21 +51,18 @@ class Subject:
         found = self.schema.get("properties")
         return found if isinstance(found, Mapping) else {}
 
-    async def ask(self, params: Mapping[str, Any]) -> Answer:
-        """Run it once."""
-        return await ask(self.client, self.endpoint, params)
-
 
 async def check_health(subject: Subject) -> Finding:
     """``GET /health`` is exactly ``{"status":"ok"}``."""
     check = "health"
-    response = await subject.client.get(f"http://127.0.0.1:{subject.endpoint.port}/health")
+    answer = await subject.health()
     try:
-        body = response.json()
+        body = json.loads(answer.body)
     except ValueError:
         body = None
-    if response.status_code != 200 or body != {"status": "ok"}:
-        return failed(check, f'GET /health answers {response.status_code} {response.text[:80]!r}, not {{"status":"ok"}}')
+    if answer.status != 200 or body != {"status": "ok"}:
+        text = bytes(answer.body[:80]).decode("utf-8", "replace")
+        return failed(check, f'GET /health answers {answer.status} {text!r}, not {{"status":"ok"}}')
     return passed(check, 'GET /health is {"status":"ok"}')
 
 
@@ -91,11 +70,11 @@ async def check_example(subject: Subject) -> Finding:
     """It answers its own example, and the answer fits ``output_schema``."""
     check = "example"
     if subject.example is None:
-        return warned(check, "input_schema has no examples, so nobody can try it: add one that works without credentials")
-    answer = await subject.ask(subject.example)
-    if answer.status != 200 or answer.error is not None:
-        return failed(check, f"its own example fails: {answer.error or answer}")
-    problems = validate_output(subject.tool.output_schema, answer.result)
+        return warned(check, "input_schema has no examples, so nobody can try it; add one that needs no credentials")
+    reply = await subject.run(subject.example)
+    if not reply.is_success:
+        return failed(check, f"its own example fails: {reply}")
+    problems = validate_output(subject.tool.output_schema, reply.result.data)
     if problems:
         return failed(check, f"the answer does not fit output_schema: {'; '.join(problems)}")
     return passed(check, "answers, and the answer fits output_schema" if subject.tool.output_schema else "answers")
@@ -109,11 +88,11 @@ async def check_required(subject: Subject) -> Finding:
         return passed(check, "none is required")
     complete = subject.example or {}
     for name in required:
-        answer = await subject.ask({key: value for key, value in complete.items() if key != name})
-        if not answer.is_clear_error:
-            return failed(check, f"without {name}: {_instead(answer)}")
-        if subject.example is not None and name not in str(answer.error):
-            return warned(check, f"the error without {name} does not name it: {answer.error}")
+        reply = await subject.run({key: value for key, value in complete.items() if key != name})
+        if not reply.is_clear_error:
+            return failed(check, f"without {name}: {_instead(reply)}")
+        if subject.example is not None and name not in reply.error:
+            return warned(check, f"the error without {name} does not name it: {reply.error}")
     return passed(check, f"a clear error without {', '.join(required)}")
 
 
@@ -123,12 +102,12 @@ async def check_types(subject: Subject) -> Finding:
     tried = 0
     for name, value in _wrong_values(subject):
         tried += 1
-        answer = await subject.ask({**(subject.example or {}), name: value})
-        if not answer.is_clear_error:
-            return failed(check, f"{name}={json.dumps(value)}: {_instead(answer)}")
-        if subject.example is not None and name not in str(answer.error):
-            return warned(check, f"the error for {name}={json.dumps(value)} does not name it: {answer.error}")
-    return passed(check, f"a clear error for each of {tried} parameters" if tried else "every parameter takes every type")
+        reply = await subject.run({**(subject.example or {}), name: value})
+        if not reply.is_clear_error:
+            return failed(check, f"{name}={json.dumps(value)}: {_instead(reply)}")
+        if subject.example is not None and name not in reply.error:
+            return warned(check, f"the error for {name}={json.dumps(value)} does not name it: {reply.error}")
+    return passed(check, f"a clear error for each of {tried} parameters" if tried else "there is nothing to refuse")
 
 
 async def check_unknown_key(subject: Subject) -> Finding:
@@ -136,12 +115,12 @@ async def check_unknown_key(subject: Subject) -> Finding:
     check = "unknown parameter"
     if subject.example is None:
         return passed(check, "not tried without an example")
-    answer = await subject.ask({**subject.example, UNKNOWN_KEY: 1})
+    reply = await subject.run({**subject.example, UNKNOWN_KEY: 1})
     refuses = subject.schema.get("additionalProperties") is False
-    if answer.is_clear_error:
+    if reply.is_clear_error:
         return passed(check, "refused with a clear error")
-    if answer.status != 200 or answer.error is not None:
-        return failed(check, _instead(answer))
+    if not reply.is_success:
+        return failed(check, _instead(reply))
     return warned(check, "ignored, though additionalProperties is false") if refuses else passed(check, "ignored")
 
 
@@ -159,12 +138,12 @@ async def check_bodies(subject: Subject) -> Finding:
         ("null", b"null"),
         ("deep nesting", b"[" * 100_000),
     ):
-        answer = await ask(subject.client, subject.endpoint, content=content)
-        if not answer.is_clear_error:
-            return failed(check, f"{name}: {_instead(answer)}")
-    answer = await ask(subject.client, subject.endpoint, content=large)
-    if answer.status == 0 or answer.status >= 500:
-        return failed(check, f"1 MB: {_instead(answer)}")
+        reply = await subject.send(content)
+        if not reply.is_clear_error:
+            return failed(check, f"{name}: {_instead(reply)}")
+    reply = await subject.send(large)
+    if reply.status == 0 or reply.status >= 500:
+        return failed(check, f"1 MB: {_instead(reply)}")
     return passed(check, "no JSON, no object, 1 MB: each gets an error")
 
 
@@ -173,11 +152,11 @@ async def check_parallel(subject: Subject) -> Finding:
     check = f"{PARALLEL_CALLS} calls at once"
     if subject.example is None:
         return passed(check, "not tried without an example")
-    answers = await asyncio.gather(*(subject.ask(subject.example) for _ in range(PARALLEL_CALLS)))
-    wrong = [answer for answer in answers if answer.status != 200 or answer.error is not None]
+    replies = await asyncio.gather(*(subject.run(subject.example) for _ in range(PARALLEL_CALLS)))
+    wrong = [reply for reply in replies if not reply.is_success]
     if wrong:
-        return failed(check, f"{len(wrong)} of {PARALLEL_CALLS} failed: {wrong[0].error or wrong[0]}")
-    if subject.tool.idempotent and any(answer.result != answers[0].result for answer in answers):
+        return failed(check, f"{len(wrong)} of {PARALLEL_CALLS} failed: {wrong[0]}")
+    if subject.tool.idempotent and any(reply.result.data != replies[0].result.data for reply in replies):
         return warned(check, "the answers differ, though idempotent is true")
     return passed(check, "all answered")
 
@@ -236,12 +215,5 @@ def _declared(schema: Any) -> tuple[str, ...]:
     return tuple(kinds) if isinstance(kinds, list) else (str(kinds),)
 
 
-def _instead(answer: Answer) -> str:
-    if answer.status == 0:
-        return answer.text
-    if answer.status >= 500:
-        return f"HTTP {answer.status} instead of an error that blames the caller: {answer.error or answer.text}"
-    if answer.error is None:
-        return f"accepted: {answer.text[:120]}"
-    return f"no JSON error: {answer}"
-
+def _instead(reply: Reply) -> str:
+    return f"{reply} (instead of an error that blames the caller)" if reply.status >= 500 else str(reply)

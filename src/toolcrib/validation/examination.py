@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from toolcrib.definition.tool import ToolDefinition
-from toolcrib.errors import SourceError, ToolcribError
-from toolcrib.validation import conformance
-from toolcrib.validation.conformance import CPU_SECONDS, Subject
-from toolcrib.validation.findings import Finding, failed, passed, warned
-from toolcrib.validation.manifest import check_header, check_manifest
+from toolcrib.validation.findings import Finding
 
 if TYPE_CHECKING:
-    import psutil
 
-    from toolcrib.runtime.supervisor import Supervisor
-    from toolcrib.settings import Settings
+    pass
 
 CALL_SECONDS = 120.0
 WRITTEN_BY_US = ("last_run.log", "__pycache__", ".pytest_cache", ".venv")

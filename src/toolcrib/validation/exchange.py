@@ -1,96 +1,131 @@
-"""One request to a tool's process, without the router in between, and what its answer means."""
+"""Requests to a tool's process without the router in between; what it answers is read the way the router reads it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.parse import urlencode, urlsplit
 
-if TYPE_CHECKING:
-    import httpx2
+from toolcrib.definition.call import Deadline
+from toolcrib.definition.result import ToolResult
+from toolcrib.definition.tool import ToolDefinition
+from toolcrib.errors import CallError
+from toolcrib.runtime.dispatch import interpret
+from toolcrib.runtime.http1 import Answer, BodyTooLarge, ConnectionLost, ConnectionPool, InvalidAnswer
+from toolcrib.runtime.status import Endpoint
 
-    from toolcrib.runtime.status import Endpoint
+CALL_SECONDS = 60.0
+ANSWER_BYTES = 256 * 1024 * 1024
+EXCERPT = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a tool answered.
+class Reply:
+    """What a tool made of one request.
 
     Attributes:
         status: of HTTP; 0 where there was no answer.
-        body: the JSON value; None where it is none.
+        result: what the router would make of it.
         text: the beginning of the answer, or why there was none.
     """
 
     status: int
-    body: Any
+    result: ToolResult
     text: str
 
     @property
-    def error(self) -> str | None:
-        """The error in an answer of any of the forms a tool may use; None where it answered a result."""
-        body = self.body
-        if isinstance(body, Mapping):
-            if body.get("status") == "error" and isinstance(body.get("error"), str):
-                return str(body["error"])
-            if body.get("success") is False and isinstance(body.get("error"), str):
-                return str(body["error"])
-            if self.status >= 400 and "detail" in body:
-                return _detail(body["detail"])
-        return self.text if self.status != 200 else None
+    def is_success(self) -> bool:
+        """Whether it answered a result."""
+        return self.result.success
 
     @property
     def is_clear_error(self) -> bool:
-        """Whether a caller can act on it: a JSON error that blames the caller, not the tool."""
-        return self.error is not None and isinstance(self.body, Mapping) and (self.status == 200 or 400 <= self.status < 500)
+        """Whether a caller can act on it: an error with a text that blames the caller, not the tool."""
+        return not self.is_success and 200 <= self.status < 500 and bool(self.result.error)
 
     @property
-    def result(self) -> Any:
-        """The result, out of S2's envelope where it is in one."""
-        body = self.body
-        if isinstance(body, Mapping) and body.get("status") == "success" and "result" in body:
-            return body["result"]
-        return body
+    def error(self) -> str:
+        """The error's text, in one line."""
+        return " / ".join((self.result.error or "").splitlines())
 
     def __str__(self) -> str:
-        return f"HTTP {self.status}: {self.text}" if self.status else self.text
+        if self.status == 0:
+            return self.text
+        if self.is_success:
+            return f"accepted: HTTP {self.status} {self.text}"
+        return f"HTTP {self.status}: {self.error or self.text}"
 
 
-def _detail(detail: Any) -> str:
-    if not isinstance(detail, list):
-        return str(detail)
-    return "; ".join(
-        f"{'.'.join(str(part) for part in item.get('loc', ())[1:])}: {item.get('msg')}" if isinstance(item, Mapping) else str(item)
-        for item in detail
-    )
-
-
-async def ask(
-    client: httpx2.AsyncClient, endpoint: Endpoint, params: Mapping[str, Any] | None = None, *, content: bytes | None = None
-) -> Answer:
-    """Run the tool once.
+class Exchange:
+    """Asks one running tool.
 
     Args:
-        client: sends the request.
-        endpoint: where the tool answers.
-        params: the parameters.
-        content: the body in place of ``params``, whatever it is.
+        tool: what its files say of it.
+        endpoint: where its process answers.
+        call_seconds: how long one answer may take.
     """
-    import httpx2
 
-    headers = {"Content-Type": "application/json"}
-    try:
-        if endpoint.method == "GET":
-            query = {key: value if isinstance(value, str) else json.dumps(value) for key, value in (params or {}).items()}
-            response = await client.get(endpoint.url, params=query)
-        else:
-            body = content if content is not None else json.dumps(dict(params or {})).encode()
-            response = await client.post(endpoint.url, content=body, headers=headers)
-    except httpx2.HTTPError as error:
-        return Answer(0, None, f"no answer: {error or type(error).__name__}")
-    text = response.text[:300]
-    try:
-        return Answer(response.status_code, response.json(), text)
-    except ValueError:
-        return Answer(response.status_code, None, text)
+    def __init__(self, tool: ToolDefinition, endpoint: Endpoint, *, call_seconds: float = CALL_SECONDS) -> None:
+        self.tool = tool
+        self.endpoint = endpoint
+        self._seconds = call_seconds
+        self._pool = ConnectionPool()
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._pool.close()
+
+    async def run(self, params: Mapping[str, Any]) -> Reply:
+        """Run it once with these parameters, right or wrong."""
+        if self.endpoint.method == "GET":
+            pairs = [(key, value if isinstance(value, str) else json.dumps(value)) for key, value in params.items()]
+            return await self._ask(f"{self._target}?{urlencode(pairs)}", b"")
+        return await self.send(json.dumps(dict(params)).encode())
+
+    async def send(self, body: bytes) -> Reply:
+        """Send it a body, whatever it is, as if it were JSON."""
+        return await self._ask(self._target, body)
+
+    async def health(self) -> Answer:
+        """What ``GET /health`` answers; raises `OSError` where there is no answer."""
+        try:
+            return await self._pool.request(self.endpoint.port, "GET", "/health", limit=ANSWER_BYTES)
+        except (ConnectionLost, InvalidAnswer, BodyTooLarge) as error:
+            raise ConnectionError(str(error)) from error
+
+    @property
+    def _target(self) -> str:
+        return urlsplit(self.endpoint.url).path or "/"
+
+    async def _ask(self, target: str, body: bytes) -> Reply:
+        import asyncio
+
+        headers = [("Accept", "application/json"), ("Content-Type", "application/json")]
+        deadline = Deadline(self._seconds)
+        try:
+            async with asyncio.timeout(deadline.remaining()):
+                answer = await self._pool.request(
+                    self.endpoint.port,
+                    self.endpoint.method,
+                    target,
+                    headers=headers,
+                    body=body,
+                    limit=ANSWER_BYTES,
+                    fresh=True,
+                )
+        except TimeoutError:
+            return _silence(f"no answer within {self._seconds:g} s")
+        except (ConnectionLost, InvalidAnswer, BodyTooLarge, OSError) as error:
+            return _silence(f"no answer: {error or type(error).__name__}")
+        text = answer.body[: EXCERPT * 4].decode("utf-8", "replace")[:EXCERPT]
+        try:
+            result = interpret(answer, self.tool, self.endpoint)
+        except CallError as error:
+            result = ToolResult.from_error(error)
+        return Reply(answer.status, result, text)
+
+
+def _silence(why: str) -> Reply:
+    return Reply(0, ToolResult.fail(why), why)

@@ -25,7 +25,7 @@ def check_manifest(tool: ToolDefinition | None, problems: Sequence[SourceError])
         return
     yield passed("manifest", f"{tool.name}: {len(tool.parameters.get('properties', {}))} parameters")
     if not STRICTEST_NAME.fullmatch(tool.name):
-        yield warned("name", "some model providers take only letters, digits, _ and -, at most 64; they will see an alias")
+        yield warned("name", "some model providers take only letters, digits, _ and -, at most 64: they see an alias")
     missing = [code for code in ("zh", "en") if not _has_words(tool, code)]
     if missing:
         yield warned("languages", f"no name and description in {' and '.join(missing)}")
@@ -34,7 +34,7 @@ def check_manifest(tool: ToolDefinition | None, problems: Sequence[SourceError])
 
 
 def check_header(folder: Path) -> Finding:
-    """``main.py`` says what it needs, in a PEP 723 header or in a pyproject.toml of the folder's own (DESIGN §11.13)."""
+    """``main.py`` says what it needs, in a PEP 723 header or a pyproject.toml of its own (DESIGN §11.13)."""
     check = "dependencies"
     try:
         source = (folder / "main.py").read_text("utf-8")
@@ -45,7 +45,8 @@ def check_header(folder: Path) -> Finding:
         if (folder / "pyproject.toml").exists():
             return passed(check, "in the folder's own pyproject.toml")
         return failed(check, "main.py has no `# /// script` header, so uv would use the environment of another project")
-    content = "".join(line[2:] if line.startswith("# ") else line[1:] for line in match["content"].splitlines(keepends=True))
+    lines = match["content"].splitlines(keepends=True)
+    content = "".join(line[2:] if line.startswith("# ") else line[1:] for line in lines)
     try:
         dependencies = tomllib.loads(content).get("dependencies", [])
     except tomllib.TOMLDecodeError as error:

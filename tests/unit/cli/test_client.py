@@ -54,9 +54,9 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(router.body)
 
-    do_POST = do_GET
+    do_POST = do_GET  # noqa: N815
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *args: Any) -> None:
         pass
 
 

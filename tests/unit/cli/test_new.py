@@ -82,5 +82,5 @@ def test_the_command_says_what_to_do_next(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_folder_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(DefinitionError, match="cannot be written|exists already"):
+    with pytest.raises(DefinitionError, match=r"cannot be written|exists already"):
         scaffold("a", tmp_path / "file", name_zh="甲", name_en="A")

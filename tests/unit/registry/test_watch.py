@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -74,7 +73,7 @@ async def test_T015_a_file_that_replaces_another_is_noticed_again_and_again(proj
             seen = watcher.calls
             temporary = project.root / "new.json"
             temporary.write_text("{}" + " " * number)
-            os.replace(temporary, project.registry)
+            temporary.replace(project.registry)
             await watcher.until(lambda seen=seen: watcher.calls > seen)  # type: ignore[misc]
 
 

@@ -122,6 +122,19 @@ def parameters_of(function: Any) -> list[Parameter]:
     ]
 
 
+def takes_one_mapping(function: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a function with a schema of its own is called with the arguments as one dict, as S1 writes it."""
+    try:
+        parameters = parameters_of(function)
+    except DefinitionError:
+        return True
+    properties = schema.get("properties") or {}
+    needed = [one for one in parameters if one.kind in (POSITIONAL_ONLY, POSITIONAL)]
+    if not needed or needed[0].name in properties or any(one.default is EMPTY for one in needed[1:]):
+        return False
+    return not any(one.name in properties for one in parameters)
+
+
 def _of_code(function: types.FunctionType) -> list[Parameter]:
     """What ``inspect.signature`` finds, without its cost, for a plain function."""
     code, annotations = function.__code__, function.__annotations__

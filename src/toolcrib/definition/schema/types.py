@@ -90,7 +90,7 @@ class Types:
         if scalar is not None:
             return scalar()
         if isinstance(kind, (str, ForwardRef)):
-            return self.convert(self._resolve(kind if isinstance(kind, str) else kind.__forward_arg__))
+            return self.convert(self.resolve(kind))
         origin = typing.get_origin(kind)
         if origin is not None:
             return self._generic(origin, typing.get_args(kind), kind)
@@ -102,10 +102,14 @@ class Types:
             return self.convert(kind.__supertype__)
         raise UnknownTypeError(kind)
 
+    def resolve(self, annotation: str | ForwardRef) -> Any:
+        """What an annotation that is text means."""
+        return self._resolve(annotation if isinstance(annotation, str) else annotation.__forward_arg__)
+
     def annotated(self, kind: Any) -> tuple[Any, Facts]:
         """A type without its ``Annotated``, and what that says."""
         if isinstance(kind, (str, ForwardRef)):
-            kind = self._resolve(kind if isinstance(kind, str) else kind.__forward_arg__)
+            kind = self.resolve(kind)
         facts = Facts()
         while typing.get_origin(kind) is typing.Annotated:
             kind, *metadata = typing.get_args(kind)

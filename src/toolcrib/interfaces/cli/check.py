@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 def check(directory: Path | None, as_json: bool) -> None:
     """Check that a tool behaves.
 
-    Of the tool in DIR, or without DIR of every local tool there is: the tool is started for real and asked directly: its own example, wrong parameters, strange bodies, many calls at
-    once; then it is stopped. One line a check; exit status 1 if one fails. A running router is not disturbed.
+    The tool in DIR, or without DIR every local tool there is, is started for real and asked directly: its own example,
+    wrong parameters, strange bodies, many calls at once; then it is stopped. One line a check; exit status 1 if one
+    fails. A running router is not disturbed.
 
     \b
     Example:
@@ -41,7 +42,8 @@ def check(directory: Path | None, as_json: bool) -> None:
         output.print_json({"ok": ok, "tools": reports})
     elif len(reports) > 1:
         failing = [report["tool_id"] for report in reports if not report["ok"]]
-        click.echo(f"{len(reports) - len(failing)} of {len(reports)} tools behave" + (f"; not: {', '.join(failing)}" if failing else ""))
+        others = f"; not: {', '.join(failing)}" if failing else ""
+        click.echo(f"{len(reports) - len(failing)} of {len(reports)} tools behave{others}")
     if not ok:
         raise click.exceptions.Exit(1)
 

@@ -67,7 +67,7 @@ def check_uv() -> Finding:
 
     path = find_uv()
     if path is None:
-        return warned("uv", 'not found, so local tools cannot be prepared; install it with: pip install "toolcrib[serve]"')
+        return warned("uv", 'not found, so local tools cannot be prepared; pip install "toolcrib[serve]" brings it')
     try:
         version, cache = (_output_of([path, *words]) for words in (["--version"], ["cache", "dir"]))
     except (OSError, subprocess.SubprocessError) as error:

@@ -1,4 +1,4 @@
-"""``toolcrib new``: the folder of a new tool that works and is tested from the first minute (contract T025, T034, T036)."""
+"""``toolcrib new``: the folder of a tool that works and has tests from the first minute (contract T025, T034, T036)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def new(tool_id: str, fastapi: bool, directory: Path, name_zh: str | None, name_
     for command in (f"toolcrib check {folder}", f"toolcrib call {tool_id} text=hello", f"uvx pytest {folder / 'tests'}"):
         click.echo(f"  {command}")
     if directory != Path("tools/local"):
-        output.say(f"`toolcrib call` and `serve` find it where they look: in tools/local of the project, not in {directory}.")
+        output.say(f"Note: `toolcrib serve` and `call` look in tools/local of the project, not in {directory}.")
 
 
 def scaffold(tool_id: str, directory: Path, *, name_zh: str, name_en: str, fastapi: bool = False) -> Path:

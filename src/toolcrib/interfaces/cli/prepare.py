@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-from toolcrib.interfaces.cli import output
-
 
 @click.command()
 @click.argument("tool_ids", nargs=-1, metavar="[TOOL]...")

@@ -27,7 +27,7 @@ FOLLOW_SECONDS = 0.25
 
 
 @click.command()
-@click.option("--lang", type=click.Choice(["zh", "en"]), help="The language of titles; default: as their authors wrote them.")
+@click.option("--lang", type=click.Choice(["zh", "en"]), help="The language of titles.")
 @click.option("--json", "as_json", is_flag=True, help="Everything that is known, as JSON.")
 def tools(lang: str | None, as_json: bool) -> None:
     """List the tools there are.
@@ -71,7 +71,8 @@ def start(tool_id: str) -> None:
     router = _router()
     with output.progress(lambda: f"{tool_id}: starting …"):
         tool = answer_of(router.post(f"/tools/{quote(tool_id, safe='')}/start", timeout=600.0))
-    click.echo(f"{tool_id} is {tool.get('state', 'running')}" + (f" on port {tool['port']}" if tool.get("port") else ""))
+    place = f" on port {tool['port']}" if tool.get("port") else ""
+    click.echo(f"{tool_id} is {tool.get('state', 'running')}{place}")
 
 
 @click.command()
@@ -91,7 +92,7 @@ def stop(tool_id: str) -> None:
 
 @click.command()
 @click.argument("tool_id", metavar="TOOL")
-@click.option("--lines", "-n", type=click.IntRange(1, 10_000), default=200, show_default=True, help="How many of the last.")
+@click.option("--lines", "-n", type=click.IntRange(1, 10_000), default=200, show_default=True, help="How many.")
 @click.option("--follow", "-f", is_flag=True, help="Go on with what is written from now on, until Ctrl-C.")
 def logs(tool_id: str, lines: int, follow: bool) -> None:
     """Show the end of the log of a tool's last run.

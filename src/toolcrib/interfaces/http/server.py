@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from toolcrib.crib import Crib
 
 
+_LAST_WORDS = 1.0
+"""Seconds that a call which is cut off has to say so to its client."""
+
+
 async def serve(crib: Crib, *, on_ready: Callable[[str], object] | None = None) -> None:
     """Open the crib and answer HTTP until SIGINT or SIGTERM, or until cancelled; then close everything again.
 
@@ -55,6 +59,8 @@ async def _answer_until_stopped(crib: Crib, listener: socket.socket, on_ready: C
             starting.cancel()
             server.should_exit = True
             await answering
+            if cut_off := list(server.server_state.tasks):
+                await asyncio.wait(cut_off, timeout=_LAST_WORDS)
 
 
 def _make_server(crib: Crib, started: asyncio.Event) -> uvicorn.Server:

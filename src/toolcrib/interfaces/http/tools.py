@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from toolcrib.definition.deployment import Runtime
 from toolcrib.interfaces.http.answers import RequestFault, cacheable, encode, json_response
 from toolcrib.interfaces.http.attend import attend
+from toolcrib.interfaces.http.bodies import ClientGone, chunks
 from toolcrib.locale import negotiate
 from toolcrib.registry.names import nearest
 
@@ -135,8 +136,11 @@ class ChangeTool:
         from starlette.requests import Request
 
         language = language_of(Request(scope))
-        while (await receive()).get("more_body"):
-            pass  # a body means nothing here, and `attend` wants it read
+        try:
+            async for _ in chunks(receive):
+                pass  # a body means nothing here, and `attend` wants it read
+        except ClientGone:
+            return
         work = self._do(scope["path_params"]["tool_id"], language)
         await attend(work, receive, send, heartbeat=self._crib.settings.heartbeat)
 

@@ -76,7 +76,7 @@ def _parse_json(path: Path, text: str) -> Document:
     try:
         data = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        raise SourceError(f"not valid JSON: {error.msg}", path=str(path), line=error.lineno) from error
+        raise SourceError(f"not valid JSON: {error.msg}", path=str(path), line=_line_of(error)) from error
     except _DuplicateKeyError as error:
         location, line = json_duplicate(text) or ((str(error),), 1)
         raise SourceError(
@@ -92,6 +92,13 @@ def _parse_json(path: Path, text: str) -> Document:
             "the file must hold one object", path=str(path), line=1, hint="Begin it with { and end it with }."
         )
     return Document(path, text, data, json_lines)
+
+
+def _line_of(error: json.JSONDecodeError) -> int:
+    """Where an author has to look: a missing comma is missing behind what stands before it, not on the next line."""
+    if "delimiter" not in error.msg:
+        return error.lineno
+    return error.doc.count("\n", 0, len(error.doc[: error.pos].rstrip())) + 1
 
 
 class _DuplicateKeyError(ValueError):

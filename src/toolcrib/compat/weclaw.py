@@ -1,0 +1,50 @@
+"""``src.tools…`` and ``src.core…``, as S3 imports them (contract W001-W019)."""
+
+from __future__ import annotations
+
+from toolcrib.compat.install import Layout
+
+LAYOUT = Layout(
+    modules={
+        "src": {},
+        "src.core": {},
+        "src.core.prompts": {
+            "INTENT_CATEGORIES": "toolcrib.exposure.intents:INTENT_CATEGORIES",
+            "INTENT_PRIORITY_MAP": "toolcrib.exposure.intents:INTENT_PRIORITY_MAP",
+            "INTENT_TOOL_MAPPING": "toolcrib.exposure.intents:INTENT_TOOL_MAPPING",
+        },
+        "src.core.tool_exposure": {"_extract_tool_name": "toolcrib.compat.weclaw:extract_tool_name"},
+        "src.tools": {},
+        "src.tools.base": {
+            "ActionDef": "toolcrib.definition.base_tool:ActionDef",
+            "BaseTool": "toolcrib.definition.base_tool:BaseTool",
+            "ToolResult": "toolcrib:ToolResult",
+            "ToolResultStatus": "toolcrib:ToolResultStatus",
+        },
+        "src.tools.registry": {"ToolRegistry": "toolcrib:ToolRegistry"},
+    },
+    packages={"src.tools": "toolcrib.builtin"},
+)
+
+
+def extract_tool_name(func_name: str) -> str:
+    """The tool whose function has that name, among the tools of the default crib (contract W019).
+
+    A registered function is looked up; only an unknown name is cut, as S3 does: after the longest name of a registered
+    tool that it begins with, else before its first underscore. What runs a call uses `ToolRegistry.resolve_action`,
+    which never guesses.
+
+    Example:
+        >>> extract_tool_name("nosuch_do")
+        'nosuch'
+    """
+    from toolcrib.crib import default_crib
+
+    registry = default_crib().registry
+    pair = registry.actions.pair(func_name)
+    if pair is not None:
+        return pair[0]
+    if func_name in registry:
+        return func_name
+    prefixes = (name for name in registry.actions.tool_names() if func_name == name or func_name.startswith(f"{name}_"))
+    return max(prefixes, key=len, default=func_name.split("_")[0])

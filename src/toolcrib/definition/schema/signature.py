@@ -1,0 +1,430 @@
+"""How a typed function is called, and what schema its parameters make (contract N048)."""
+
+from __future__ import annotations
+
+import collections.abc
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolcrib.definition import docstrings
+from toolcrib.definition.context import Context
+from toolcrib.definition.injection import WHOLE_CONTEXT, Injected
+from toolcrib.definition.result import ToolResult
+from toolcrib.definition.schema import callables, errors, foreign
+from toolcrib.definition.schema.callables import EMPTY, KEYWORDS, POSITIONAL_ONLY, VARIADIC, Parameter
+from toolcrib.definition.schema.constraints import MISSING, Facts, is_field, read_field
+from toolcrib.definition.schema.describe import Problem
+from toolcrib.definition.schema.structures import with_default
+from toolcrib.definition.schema.types import Types, UnknownTypeError, UnresolvedNameError
+from toolcrib.errors import DefinitionError
+
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Compiled:
+    """What was read from a function.
+
+    Attributes:
+        parameters: JSON Schema of what a model may send.
+        core: pydantic-core's schema of the same, until it has become a validator.
+        by_pydantic: whether pydantic made a part of it; then values are validated as JSON.
+        injected: parameter → attribute of the `Context`.
+        defaults: parameters that need not be given.
+        fills: parameters whose default only pydantic's ``Field`` knows → what makes it.
+        positional: parameters that have to be given by position, in order.
+        variadic: the name of ``*args``.
+    """
+
+    parameters: Json
+    core: Any = None
+    by_pydantic: bool = False
+    injected: dict[str, str] = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
+    fills: dict[str, Callable[[], Any]] = field(default_factory=dict)
+    positional: tuple[str, ...] = ()
+    variadic: str | None = None
+
+
+class Signature:
+    """A typed function as a tool; everything is read when first needed and kept.
+
+    Args:
+        function: what is called.
+        name: the tool's, for error messages.
+        closed: whether objects refuse members that they do not have (tools that write).
+        injected: further injected parameters: parameter → attribute of the `Context`.
+        parameters: a schema written by hand; the function gets what it says as keyword arguments.
+
+    Raises:
+        DefinitionError: an annotation that only the enclosing function can explain means nothing there.
+    """
+
+    __slots__ = ("_closed", "_compiled", "_docs", "_explicit", "_injected", "_local_names", "_validator", "function", "name")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        *,
+        closed: bool = False,
+        injected: Mapping[str, str] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.function = function
+        self.name = name
+        self._closed = closed
+        self._injected = injected
+        self._explicit = parameters
+        self._compiled: Compiled | None = None
+        self._docs: docstrings.Docstring | None = None
+        self._validator: Any = None
+        self._local_names: Mapping[str, Any] = {}
+        inner = callables.inner_function(function)
+        if callables.postponed_names(inner):
+            self._local_names = callables.enclosing_names(inner)
+            self.compile()
+            self._local_names = {}
+
+    @property
+    def typed(self) -> bool:
+        """Whether its own types validate; false where the schema was written by hand."""
+        return self._explicit is None
+
+    @property
+    def description(self) -> str:
+        """The docstring's text before its sections."""
+        return self.docs.description
+
+    @property
+    def docs(self) -> docstrings.Docstring:
+        """The docstring, read."""
+        if self._docs is None:
+            self._docs = docstrings.parse(callables.docstring_of(self.function))
+        return self._docs
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """JSON Schema of what a model may send."""
+        return self.compile().parameters if self._explicit is None else self._explicit
+
+    @property
+    def injected(self) -> Mapping[str, str]:
+        """Parameters that the service fills."""
+        return self.compile().injected
+
+    @property
+    def output_schema(self) -> Mapping[str, Any] | None:
+        """JSON Schema of the result, where the return annotation says something about it."""
+        return _Reader(self.function, self._closed, self._local_names).output()
+
+    def has_default(self, parameter: str) -> bool:
+        """Whether the function can be called without it."""
+        return parameter in self.compile().defaults
+
+    def compile(self) -> Compiled:
+        """Read the function's parameters.
+
+        Raises:
+            DefinitionError: naming the tool, the parameter and what is wrong.
+        """
+        if self._compiled is None:
+            try:
+                self._compiled = self._read()
+            except DefinitionError as error:
+                raise DefinitionError(f"The tool {self.name!r} cannot be defined: {error}", hint=error.hint) from error
+        return self._compiled
+
+    def _read(self) -> Compiled:
+        texts = self.docs.parameters
+        reader = _Reader(self.function, self._closed, self._local_names)
+        return reader.read(texts, self._injected or {}, typed=self.typed)
+
+    def values(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The values of the function's parameters, instances where its types say so.
+
+        Raises:
+            pydantic_core.ValidationError: the arguments do not fit exactly; `problems` explains it.
+        """
+        compiled = self.compile()
+        validator = self._validator or self._build()
+        if not compiled.by_pydantic:
+            values: dict[str, Any] = validator.validate_python(arguments)
+        else:
+            values = self._as_json(arguments, strict=True)
+        for name, make in compiled.fills.items():
+            if name not in values:
+                values[name] = make()
+        return values
+
+    def lenient(self, arguments: dict[str, Any], cause: Exception) -> dict[str, Any] | None:
+        """The values by pydantic's own conversions, where nothing but text stood in the way of the strict ones."""
+        from pydantic_core import ValidationError
+
+        if not self.compile().by_pydantic or not isinstance(cause, ValidationError):
+            return None
+        if not all(isinstance(one["input"], str) and one["type"] != "string_type" for one in cause.errors(include_url=False)):
+            return None
+        try:
+            return self._as_json(arguments, strict=None)
+        except ValueError:
+            return None
+
+    def _as_json(self, arguments: dict[str, Any], *, strict: bool | None) -> dict[str, Any]:
+        from pydantic_core import PydanticSerializationError, to_json
+
+        try:
+            text = to_json(arguments, bytes_mode="base64")
+        except PydanticSerializationError:
+            result: dict[str, Any] = self._validator.validate_python(arguments)
+        else:
+            result = self._validator.validate_json(text, strict=strict)
+        return result
+
+    def _build(self) -> Any:
+        from pydantic_core import SchemaValidator
+
+        compiled = self.compile()
+        self._validator = SchemaValidator(compiled.core)
+        compiled.core = None
+        return self._validator
+
+    def problems(self, error: Exception, arguments: Mapping[str, Any]) -> list[Problem]:
+        """What `values` raised, as problems of the arguments."""
+        return errors.problems(error, arguments)
+
+    def placed(self, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Values by parameter as positional and keyword arguments."""
+        compiled = self.compile()
+        if not compiled.positional and compiled.variadic is None:
+            return (), values
+        rest = values.pop(compiled.variadic, ()) if compiled.variadic is not None else ()
+        positional = [
+            values.pop(name) if name in values else compiled.defaults[name]
+            for index, name in enumerate(compiled.positional)
+            if rest or any(one in values for one in compiled.positional[index:])
+        ]
+        return (*positional, *rest), values
+
+
+class _Reader:
+    """Reads one function."""
+
+    def __init__(self, function: Callable[..., Any], closed: bool, local_names: Mapping[str, Any]) -> None:
+        self._function = function
+        self._inner = callables.inner_function(function)
+        self._types = Types(callables.resolver(self._inner, local_names), closed=closed)
+        self._properties: dict[str, Json] = {}
+        self._required: list[str] = []
+        self._fields: dict[str, Any] = {}
+        self._foreign: dict[str, Any] = {}
+        self._facts: dict[str, Facts] = {}
+        self._extra: Json | None = None
+        self._compiled = Compiled({})
+
+    def read(self, texts: Mapping[str, str], injected: Mapping[str, str], *, typed: bool) -> Compiled:
+        compiled = self._compiled
+        compiled.injected.update(injected)
+        parameters = callables.parameters_of(self._function)
+        for parameter in parameters:
+            try:
+                self._parameter(parameter, texts.get(parameter.name), typed=typed)
+            except UnresolvedNameError as error:
+                raise DefinitionError(f"the parameter {parameter.name!r} has {error}", hint=error.hint) from error
+        self._order(parameters)
+        if typed:
+            compiled.by_pydantic = bool(self._foreign)
+            self._finish(parameters)
+        return compiled
+
+    def _parameter(self, parameter: Parameter, text: str | None, *, typed: bool) -> None:
+        name, kind, annotation, default = parameter
+        compiled = self._compiled
+        if default is not EMPTY:
+            compiled.defaults[name] = default
+        if name in compiled.injected:
+            return
+        plain, facts = self._types.annotated(Any if annotation is EMPTY else annotation)
+        if is_field(default):
+            compiled.defaults.pop(name)
+            read_field(facts, default)
+        if self._is_injected(name, plain, facts, default) or not typed:
+            return
+        facts.description = facts.description or text
+        if kind is KEYWORDS:
+            self._extra, core = self._convert(name, plain, Facts())
+            self._compiled.core = core
+        elif kind is VARIADIC:
+            json, core = self._convert(name, list[plain], facts)
+            self._add(name, json, core, facts, required=False)
+        else:
+            self._named(parameter, plain, facts)
+
+    def _named(self, parameter: Parameter, plain: Any, facts: Facts) -> None:
+        name, default = parameter.name, parameter.default
+        if is_field(default):
+            default = facts.default
+        elif default is EMPTY:
+            default = facts.default
+        else:
+            facts.default, facts.default_factory = MISSING, None
+        json, core = self._convert(name, plain, facts)
+        if facts.default is not MISSING:
+            self._compiled.fills[name] = _always(facts.default)
+        elif facts.default_factory is not None:
+            self._compiled.fills[name] = facts.default_factory
+        if default is None and json and core and not _allows_null(json):
+            json = {"anyOf": [{k: v for k, v in json.items() if k != "description"}, {"type": "null"}], **_description(json)}
+            core = {"type": "nullable", "schema": core}
+        if default is not MISSING and json is not None:
+            json = with_default(json, default)
+        self._add(name, json, core, facts, required=default is MISSING and facts.default_factory is None)
+
+    def _is_injected(self, name: str, plain: Any, facts: Facts, default: Any) -> bool:
+        mark = next((one for one in (facts.injected, plain, default) if one is Injected or isinstance(one, Injected)), None)
+        if mark is not None:
+            self._compiled.injected[name] = (mark.name if isinstance(mark, Injected) else None) or name
+            if mark is default:
+                self._compiled.defaults.pop(name, None)
+            return True
+        if plain is Context or (typing.get_args(plain) and set(typing.get_args(plain)) == {Context, type(None)}):
+            self._compiled.injected[name] = WHOLE_CONTEXT
+            return True
+        return False
+
+    def _convert(self, name: str, plain: Any, facts: Facts) -> tuple[Any, Any]:
+        """The two schemas, or nothing for what is left to pydantic."""
+        try:
+            json, core = self._types.convert(plain)
+            return facts.applied(json, core)
+        except UnknownTypeError:
+            self._foreign[name] = plain
+            return None, None
+
+    def _add(self, name: str, json: Json | None, core: Any, facts: Facts, *, required: bool) -> None:
+        shown = facts.alias or name
+        self._facts[name] = facts
+        if required:
+            self._required.append(shown)
+        if json is None:
+            return
+        self._properties[shown] = json
+        entry = {"type": "typed-dict-field", "schema": core, "required": required}
+        if facts.alias:
+            entry["validation_alias"] = facts.alias
+        self._fields[name] = entry
+
+    def _order(self, parameters: list[Parameter]) -> None:
+        """Which parameters have to be given by position: those that must, and those before ``*args``."""
+        compiled = self._compiled
+        compiled.variadic = next((one.name for one in parameters if one.kind is VARIADIC), None)
+        until = (POSITIONAL_ONLY, callables.POSITIONAL) if compiled.variadic else (POSITIONAL_ONLY,)
+        compiled.positional = tuple(one.name for one in parameters if one.kind in until)
+
+    def _finish(self, parameters: list[Parameter]) -> None:
+        compiled = self._compiled
+        extras = compiled.core
+        definitions, core_definitions = self._types.definitions, self._types.core_definitions
+        if self._foreign:
+            self._take_foreign(definitions, core_definitions, parameters)
+        json: Json = {"type": "object", "properties": self._properties, "required": self._required}
+        if self._extra is not None:
+            json["additionalProperties"] = self._extra or True
+        if definitions:
+            json["$defs"] = definitions
+        core: Json = {"type": "typed-dict", "fields": self._fields, "extra_behavior": "forbid"}
+        if self._extra is not None:
+            core |= {"extra_behavior": "allow", "extras_schema": extras}
+        if core_definitions:
+            core = {"type": "definitions", "schema": core, "definitions": core_definitions}
+        compiled.parameters, compiled.core = json, core
+
+    def _take_foreign(self, definitions: dict[str, Json], cores: list[Any], parameters: list[Parameter]) -> None:
+        """Add the parameters that pydantic knows, in their order among the others."""
+        annotations = {one.name: self._for_pydantic(one) for one in parameters if one.name in self._foreign}
+        found = foreign.convert(annotations, definitions)
+        properties: dict[str, Json] = {}
+        for parameter in parameters:
+            facts = self._facts.get(parameter.name)
+            if facts is None:
+                continue
+            shown = facts.alias or parameter.name
+            if parameter.name not in self._foreign:
+                properties[shown] = self._properties[shown]
+                continue
+            entry = found.fields[parameter.name]
+            json = found.properties[shown]
+            if facts.description and "description" not in json:
+                json["description"] = facts.description
+            if parameter.default is not EMPTY and not is_field(parameter.default):
+                json = with_default(json, parameter.default)
+            properties[shown] = json
+            self._fields[parameter.name] = {**entry, "required": shown in self._required}
+        self._properties = properties
+        definitions.update(found.definitions)
+        cores.extend(found.core_definitions)
+
+    def _for_pydantic(self, parameter: Parameter) -> Any:
+        annotation = self._foreign[parameter.name]
+        original = parameter.annotation
+        if isinstance(original, str):
+            original = self._types.resolve(original)
+        if typing.get_origin(original) is typing.Annotated:
+            annotation = typing.Annotated[(annotation, *_without_marks(typing.get_args(original)[1:]))]
+        if parameter.kind is VARIADIC:
+            annotation = self._foreign[parameter.name]
+        if is_field(parameter.default):
+            return typing.Annotated[annotation, parameter.default]
+        return annotation if parameter.default is not None else typing.Optional[annotation]  # noqa: UP045
+
+    def output(self) -> Mapping[str, Any] | None:
+        """The schema of what the function returns; None where nothing is known, and never an error."""
+        annotation = getattr(self._inner, "__annotations__", {}).get("return")
+        try:
+            kind, _ = self._types.annotated(annotation)
+            kind = _returned(self._inner, kind)
+            if kind in (None, type(None), Any, object, EMPTY, ToolResult):
+                return None
+            json, _ = self._types.convert(kind)
+        except UnknownTypeError:
+            try:
+                return foreign.output_schema(kind)
+            except Exception:  # a type that no schema can be made of says nothing
+                return None
+        except DefinitionError:
+            return None
+        return {**json, "$defs": self._types.definitions} if self._types.definitions else json
+
+
+def _returned(function: Any, kind: Any) -> Any:
+    """What arrives at the caller: awaited, and collected where the function is a generator."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (collections.abc.Awaitable, collections.abc.Coroutine) and arguments:
+        return arguments[-1]
+    generators = (inspect.isgeneratorfunction(function), inspect.isasyncgenfunction(function))
+    if any(generators):
+        if origin is collections.abc.Generator and len(arguments) == 3 and arguments[2] not in (None, type(None), Any):
+            return arguments[2]
+        return list[arguments[0]] if arguments else None  # type: ignore[valid-type]
+    return kind
+
+
+def _allows_null(json: Json) -> bool:
+    if not json or json.get("type") == "null" or "default" in json:
+        return True
+    return any(_allows_null(one) for one in json.get("anyOf", ())) or None in json.get("enum", ())
+
+
+def _description(json: Json) -> Json:
+    return {"description": json["description"]} if "description" in json else {}
+
+
+def _without_marks(metadata: tuple[Any, ...]) -> list[Any]:
+    return [one for one in metadata if not isinstance(one, (str, Injected)) and one is not Injected] or [None]
+
+
+def _always(value: Any) -> Callable[[], Any]:
+    return lambda: value

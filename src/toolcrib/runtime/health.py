@@ -1,0 +1,96 @@
+"""Whether a tool is ready, and whether it is really ours that answers."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pydantic_core import from_json
+
+from toolcrib.runtime.http1 import BodyTooLarge, ConnectionLost, ConnectionPool, InvalidAnswer
+from toolcrib.runtime.ports import listening_ports
+from toolcrib.runtime.process import ToolProcess, group_members
+
+INSTANCE_HEADER = b"x-toolcrib-instance"
+ANSWER_LIMIT = 64 * 1024
+PROBE_SECONDS = 5.0
+FIRST_PAUSE = 0.02
+LONGEST_PAUSE = 0.5
+PAUSE_GROWTH = 1.5
+
+
+class NotHealthyError(Exception):
+    """A process that began did not become healthy; the text says why."""
+
+
+async def probe(pool: ConnectionPool, port: int, token: str | None = None) -> str | None:
+    """Ask ``GET /health`` once; None = healthy, else what came instead (contract T021).
+
+    Args:
+        pool: carries the request.
+        port: whom to ask.
+        token: what the answer's header must say, where it has that header.
+    """
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            answer = await pool.request(port, "GET", "/health", limit=ANSWER_LIMIT, fresh=True)
+    except TimeoutError:
+        return f"GET /health gave no answer within {PROBE_SECONDS:g} s"
+    except (ConnectionLost, InvalidAnswer, BodyTooLarge) as error:
+        return f"GET /health failed: {error or 'the answer is too long'}"
+    said = answer.headers.get(INSTANCE_HEADER)
+    if token is not None and said is not None and said.decode("latin-1") != token:
+        return "GET /health was answered by another instance"
+    text = answer.body[:200].decode("utf-8", "replace")
+    try:
+        value = from_json(answer.body)
+    except ValueError:
+        value = None
+    if answer.status == 200 and isinstance(value, dict) and value.get("status") == "ok":
+        return None
+    return f"GET /health answered {answer.status} {text}"
+
+
+async def wait_until_healthy(process: ToolProcess, port: int, token: str, seconds: float, pool: ConnectionPool) -> None:
+    """Wait for ``{"status": "ok"}`` from the process that was begun, and nobody else.
+
+    Nothing is sent to the port before it is known that a member of the process's own group listens there: a stranger's
+    health means nothing.
+
+    Raises:
+        NotHealthyError: the process ended, or the time did.
+    """
+    loop = asyncio.get_running_loop()
+    limit = loop.time() + seconds
+    pause = FIRST_PAUSE
+    last = "nothing listened on the port"
+    while True:
+        if _listens(process, port):
+            asking = asyncio.ensure_future(probe(pool, port, token))
+            try:
+                await asyncio.wait(
+                    {asking, process.exited}, timeout=limit - loop.time(), return_when=asyncio.FIRST_COMPLETED
+                )
+            finally:
+                if not asking.done():
+                    asking.cancel()
+            answer = asking.result() if asking.done() else last
+            if answer is None and not process.exited.done():
+                return
+            last = answer or last
+        if await process.wait(min(pause, limit - loop.time())):
+            raise NotHealthyError(f"it {exit_text(process.exited.result())}")
+        if loop.time() >= limit:
+            raise NotHealthyError(f"it did not become healthy within {seconds:g} s ({last})")
+        pause = min(pause * PAUSE_GROWTH, LONGEST_PAUSE)
+
+
+def _listens(process: ToolProcess, port: int) -> bool:
+    """Whether the process, or a member of its group, listens on the port."""
+    if port in listening_ports(process.pid):
+        return True
+    return any(port in listening_ports(pid) for pid in group_members(process.pid) if pid != process.pid)
+
+
+def exit_text(code: int) -> str:
+    """How a process ended, in words."""
+    return f"exited with code {code}" if code >= 0 else f"exited with code {code} (killed by signal {-code})"

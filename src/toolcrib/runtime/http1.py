@@ -1,0 +1,388 @@
+"""HTTP/1.1 to a tool on the loopback, as lean as the way there is short.
+
+A router's request costs more than the tool's own work where the client is a general one: per call httpx2 takes 0.66 ms of
+CPU, its connection pool alone 0.46 ms, this module 0.06 ms. It speaks what a tool's server speaks: one request at a time
+on a kept connection, answers with a length, in chunks, or until the end of the connection. No redirects, no proxies, no
+TLS, no decoding of content: what leaves the machine goes through httpx2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from collections import deque
+from collections.abc import Iterable
+
+HEAD_LIMIT = 64 * 1024
+IDLE_SECONDS = 3.0
+WHOLE = 256 * 1024
+
+_BODILESS = frozenset({204, 304})
+
+
+class ConnectionLost(Exception):  # noqa: N818 - an event more than a fault
+    """The connection ended before the answer was whole.
+
+    Attributes:
+        retriable: whether not a byte of an answer came on a connection that had been kept from an earlier request, so
+            that the other side most likely closed it before the request arrived.
+    """
+
+    def __init__(self, reason: str, *, retriable: bool = False) -> None:
+        super().__init__(reason)
+        self.retriable = retriable
+
+
+class BodyTooLarge(Exception):  # noqa: N818
+    """The answer's body is over the limit."""
+
+
+class InvalidAnswer(Exception):  # noqa: N818
+    """What came is not HTTP/1.1."""
+
+
+class Answer:
+    """A whole answer.
+
+    Attributes:
+        status: the HTTP status.
+        headers: by lower-case name, the last of equal ones.
+        body: as it came.
+    """
+
+    __slots__ = ("body", "headers", "status")
+
+    def __init__(self, status: int, headers: dict[bytes, bytes]) -> None:
+        self.status = status
+        self.headers = headers
+        self.body = bytearray()
+
+
+class _Connection(asyncio.Protocol):
+    """One connection; `exchange` is used by one caller at a time."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._transport: asyncio.Transport | None = None
+        self._poll: select.poll | None = None
+        self._waiter: asyncio.Future[Answer] | None = None
+        self._buffer = bytearray()
+        self._answer: Answer | None = None
+        self._wanted: int | None = None
+        self._chunked = False
+        self._limit = 0
+        self._keep = True
+        self._received = False
+        self.uses = 0
+        self.idle_since = 0.0
+        self.closed = False
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        descriptor = transport.get_extra_info("socket").fileno()
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLIN)
+
+    def data_received(self, data: bytes) -> None:
+        if self._waiter is None or self._waiter.done():
+            self.abort()
+            return
+        self._received = True
+        try:
+            self._feed(data)
+        except (InvalidAnswer, BodyTooLarge) as error:
+            self._fail(error)
+
+    def eof_received(self) -> bool:
+        if self._answer is not None and self._wanted is None and not self._chunked:
+            self._finish()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed = True
+        self._fail(ConnectionLost(str(exc or "closed"), retriable=self.uses > 1 and not self._received))
+
+    # What the pool calls.
+
+    def is_usable(self, now: float) -> bool:
+        """Whether the kept connection is young and the other side has neither closed it nor sent anything."""
+        return (
+            not self.closed
+            and now - self.idle_since < IDLE_SECONDS
+            and self._poll is not None
+            and not self._poll.poll(0)
+        )
+
+    async def exchange(self, head: bytes, body: bytes, limit: int) -> Answer:
+        """Send a request and wait for its whole answer."""
+        assert self._transport is not None
+        self.uses += 1
+        self._limit = limit
+        self._received = False
+        self._waiter = self._loop.create_future()
+        if self.closed:
+            raise ConnectionLost("closed", retriable=self.uses > 1)
+        if len(body) < WHOLE:
+            self._transport.write(head + body)
+        else:
+            self._transport.write(head)
+            self._transport.write(body)
+        return await self._waiter
+
+    def is_reusable(self) -> bool:
+        """Whether another request may follow."""
+        return (
+            self._keep
+            and not self.closed
+            and not self._buffer
+            and self._transport is not None
+            and not self._transport.is_closing()
+            and self._transport.get_write_buffer_size() == 0
+        )
+
+    def abort(self) -> None:
+        """Close at once, whatever is under way."""
+        self.closed = True
+        if self._transport is not None:
+            self._transport.abort()
+
+    # The answer, as it comes.
+
+    def _feed(self, data: bytes) -> None:
+        answer = self._answer
+        if answer is None:
+            self._buffer += data
+            answer = self._read_head()
+            if answer is None:
+                return
+            data = bytes(self._buffer)
+            self._buffer.clear()
+        if self._chunked:
+            self._buffer += data
+            self._read_chunks(answer)
+            return
+        answer.body += data
+        if len(answer.body) > self._limit:
+            raise BodyTooLarge
+        if self._wanted is not None and len(answer.body) >= self._wanted:
+            self._keep = self._keep and len(answer.body) == self._wanted
+            del answer.body[self._wanted :]
+            self._finish()
+
+    def _read_head(self) -> Answer | None:
+        end = self._buffer.find(b"\r\n\r\n")
+        if end < 0:
+            if len(self._buffer) > HEAD_LIMIT:
+                raise InvalidAnswer("the headers are over 64 KiB")
+            return None
+        first, *rest = bytes(self._buffer[:end]).split(b"\r\n")
+        del self._buffer[: end + 4]
+        if not first.startswith(b"HTTP/1.") or not first[9:12].isdigit():
+            raise InvalidAnswer(f"it begins with {first[:40]!r}")
+        status = int(first[9:12])
+        if 100 <= status < 200:
+            return self._read_head()
+        headers: dict[bytes, bytes] = {}
+        for line in rest:
+            name, _, value = line.partition(b":")
+            headers[name.lower()] = value.strip()
+        self._answer = answer = Answer(status, headers)
+        self._measure(answer, http_1_0=first.startswith(b"HTTP/1.0"))
+        return answer
+
+    def _measure(self, answer: Answer, *, http_1_0: bool) -> None:
+        headers = answer.headers
+        connection = headers.get(b"connection", b"").lower()
+        self._keep = b"close" not in connection and (not http_1_0 or b"keep-alive" in connection)
+        self._chunked = b"chunked" in headers.get(b"transfer-encoding", b"").lower()
+        self._wanted = None
+        if answer.status in _BODILESS:
+            self._wanted, self._chunked = 0, False
+        elif not self._chunked and b"content-length" in headers:
+            length = headers[b"content-length"]
+            if not length.isdigit():
+                raise InvalidAnswer(f"its Content-Length is {length[:40]!r}")
+            self._wanted = int(length)
+            if self._wanted > self._limit:
+                raise BodyTooLarge
+
+    def _read_chunks(self, answer: Answer) -> None:
+        buffer, position = self._buffer, 0
+        while True:
+            end = buffer.find(b"\r\n", position)
+            if end < 0:
+                if len(buffer) - position > HEAD_LIMIT:
+                    raise InvalidAnswer("a chunk's length is over 64 KiB")
+                break
+            try:
+                size = int(bytes(buffer[position:end]).partition(b";")[0], 16)
+            except ValueError:
+                raise InvalidAnswer("a chunk has no length") from None
+            if len(answer.body) + size > self._limit:
+                raise BodyTooLarge
+            if size == 0:
+                if self._skip_trailers(end):
+                    return
+                break
+            if len(buffer) < end + 2 + size + 2:
+                break
+            answer.body += memoryview(buffer)[end + 2 : end + 2 + size]
+            position = end + 2 + size + 2
+        del buffer[:position]
+
+    def _skip_trailers(self, end: int) -> bool:
+        buffer = self._buffer
+        if buffer[end + 2 : end + 4] == b"\r\n":
+            stop = end + 4
+        else:
+            stop = buffer.find(b"\r\n\r\n", end) + 4
+            if stop < 4:
+                return False
+        del buffer[:stop]
+        self._finish()
+        return True
+
+    def _finish(self) -> None:
+        waiter, answer = self._waiter, self._answer
+        self._answer = self._wanted = None
+        self._chunked = False
+        if waiter is not None and not waiter.done():
+            assert answer is not None
+            waiter.set_result(answer)
+
+    def _fail(self, error: Exception) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(error)
+        if not self.closed:
+            self.abort()
+
+
+class ConnectionPool:
+    """Connections to loopback ports, kept for a few seconds between requests.
+
+    A connection whose request did not end well, for whatever reason, is closed, never kept.
+
+    Example:
+        >>> async def health(port: int) -> int:
+        ...     pool = ConnectionPool()
+        ...     answer = await pool.request(port, "GET", "/health", limit=1024)
+        ...     pool.close()
+        ...     return answer.status
+    """
+
+    def __init__(self, host: str = "127.0.0.1") -> None:
+        self._host = host
+        self._idle: dict[int, deque[_Connection]] = {}
+        self._busy: set[_Connection] = set()
+        self._sweep: asyncio.TimerHandle | None = None
+
+    @property
+    def open_connections(self) -> int:
+        """How many connections are open, kept or in use."""
+        return len(self._busy) + sum(not kept.closed for queue in self._idle.values() for kept in queue)
+
+    async def request(
+        self,
+        port: int,
+        method: str,
+        target: str,
+        *,
+        headers: Iterable[tuple[str, str]] = (),
+        body: bytes = b"",
+        limit: int,
+        fresh: bool = False,
+    ) -> Answer:
+        """Send one request and return its whole answer; cancelling closes the connection.
+
+        Args:
+            port: on the loopback.
+            method: GET or POST.
+            target: the path with its query, percent-encoded.
+            headers: beside Host and Content-Length.
+            body: the whole body.
+            limit: bytes of the answer's body.
+            fresh: whether a kept connection must not be used.
+
+        Raises:
+            ConnectionLost: nobody listens, or the connection ended early.
+            BodyTooLarge: the answer's body is over ``limit``.
+            InvalidAnswer: the answer is not HTTP/1.1.
+        """
+        head = _head(self._host, port, method, target, headers, len(body))
+        connection = None if fresh else self._take(port)
+        if connection is None:
+            connection = await self._connect(port)
+        self._busy.add(connection)
+        try:
+            answer = await connection.exchange(head, body, limit)
+        except BaseException:
+            connection.abort()
+            raise
+        finally:
+            self._busy.discard(connection)
+        self._keep(port, connection)
+        return answer
+
+    def close(self) -> None:
+        """Close every connection."""
+        for connection in self._busy:
+            connection.abort()
+        for queue in self._idle.values():
+            for connection in queue:
+                connection.abort()
+        self._idle.clear()
+        if self._sweep is not None:
+            self._sweep.cancel()
+            self._sweep = None
+
+    def _take(self, port: int) -> _Connection | None:
+        queue = self._idle.get(port)
+        now = asyncio.get_running_loop().time()
+        while queue:
+            connection = queue.pop()
+            if connection.is_usable(now):
+                return connection
+            connection.abort()
+        return None
+
+    async def _connect(self, port: int) -> _Connection:
+        loop = asyncio.get_running_loop()
+        try:
+            return (await loop.create_connection(lambda: _Connection(loop), self._host, port))[1]
+        except OSError as error:
+            raise ConnectionLost(f"no connection to port {port}: {error.strerror or error}") from error
+
+    def _keep(self, port: int, connection: _Connection) -> None:
+        if not connection.is_reusable():
+            connection.abort()
+            return
+        loop = asyncio.get_running_loop()
+        connection.idle_since = loop.time()
+        self._idle.setdefault(port, deque()).append(connection)
+        if self._sweep is None:
+            self._sweep = loop.call_later(IDLE_SECONDS, self._sweep_idle)
+
+    def _sweep_idle(self) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        for port, queue in list(self._idle.items()):
+            while queue and (queue[0].closed or now - queue[0].idle_since >= IDLE_SECONDS):
+                queue.popleft().abort()
+            if not queue:
+                del self._idle[port]
+        self._sweep = loop.call_later(IDLE_SECONDS, self._sweep_idle) if self._idle else None
+
+
+def _head(host: str, port: int, method: str, target: str, headers: Iterable[tuple[str, str]], length: int) -> bytes:
+    lines = [f"{method} {target} HTTP/1.1", f"Host: {host}:{port}"]
+    for name, value in headers:
+        lines.append(f"{name}: {value}")
+    if method != "GET":
+        lines.append(f"Content-Length: {length}")
+    head = "\r\n".join(lines)
+    if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
+        raise ValueError("a header or the target contains a line break")
+    return (head + "\r\n\r\n").encode("latin-1")

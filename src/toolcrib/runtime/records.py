@@ -1,0 +1,150 @@
+"""What a router leaves on disk about its processes, so that the next one can put things in order."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from toolcrib.errors import HomeInUseError
+from toolcrib.runtime.guard import signal_group, start_time
+from toolcrib.runtime.logs import file_name
+
+TOKEN_VARIABLE = "TOOLCRIB_INSTANCE_TOKEN"  # noqa: S105 - the name of a variable, not a secret
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRecord:
+    """One process of one tool.
+
+    Attributes:
+        tool_id: whose process it is.
+        pid: its process id, which is also its group's.
+        start_time: when it began, in the system's own count (see `guard.start_time`).
+        boot_id: of the system, so that a record from before a restart means nothing.
+        port: where it answers.
+        token: what was put into its environment to know it by.
+    """
+
+    tool_id: str
+    pid: int
+    start_time: str
+    boot_id: str
+    port: int
+    token: str
+
+    def is_alive(self) -> bool:
+        """Whether the process or what it left behind in its group still exists; the file alone proves nothing."""
+        if self.boot_id != boot_id():
+            return False
+        began = start_time(self.pid)
+        if began is None:
+            return signal_group(self.pid, 0)
+        if began != self.start_time:
+            return False
+        try:
+            return os.getpgid(self.pid) == self.pid and token_of(self.pid) in (self.token, None)
+        except OSError:
+            return False
+
+
+class ProcessRecords:
+    """The records of a router's own processes, a small file each.
+
+    Args:
+        folder: where they lie, ``TOOLCRIB_HOME/run``.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def write(self, record: ProcessRecord) -> None:
+        """Keep a record, in one step."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=self._folder, prefix=".record-")
+        try:
+            with os.fdopen(descriptor, "w") as file:
+                json.dump(asdict(record), file)
+            Path(temporary).replace(self._path(record.tool_id))
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+    def remove(self, tool_id: str) -> None:
+        """Forget a tool's process."""
+        self._path(tool_id).unlink(missing_ok=True)
+
+    def take_all(self) -> list[ProcessRecord]:
+        """Remove every record and return those that can be read."""
+        records: list[ProcessRecord] = []
+        for path in self._folder.glob("*.json"):
+            with contextlib.suppress(OSError, ValueError, TypeError):
+                records.append(ProcessRecord(**json.loads(path.read_bytes())))
+            path.unlink(missing_ok=True)
+        for path in self._folder.glob(".record-*"):
+            path.unlink(missing_ok=True)
+        return records
+
+    def _path(self, tool_id: str) -> Path:
+        return self._folder / f"{file_name(tool_id)}.json"
+
+
+class HomeLock:
+    """Makes sure that one service works in a TOOLCRIB_HOME; freed by the system when the process ends.
+
+    Args:
+        folder: where the lock lies, ``TOOLCRIB_HOME/run``.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "lock"
+        self._descriptor: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock.
+
+        Raises:
+            HomeInUseError: another process has it; the text names its pid.
+        """
+        import fcntl
+
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.read(descriptor, 32).decode("ascii", "replace").strip() or "unknown"
+            os.close(descriptor)
+            raise HomeInUseError(
+                f"Another toolcrib service (pid {holder}) works in {self._path.parent.parent}",
+                hint="End it, or set TOOLCRIB_HOME to another folder for this one.",
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """Give the lock back."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def boot_id() -> str:
+    """A word that changes with every start of the system; empty where there is none."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def token_of(pid: int) -> str | None:
+    """The instance token in a process's environment; None where there is none or it may not be read."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error, OSError):
+        return psutil.Process(pid).environ().get(TOKEN_VARIABLE)
+    return None

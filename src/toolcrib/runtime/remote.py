@@ -1,0 +1,59 @@
+"""Tools whose runtime is not part of this release: they are listed, and say what they lack."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from toolcrib.definition.call import Deadline, ToolCall
+from toolcrib.definition.result import ToolResult
+from toolcrib.definition.tool import ToolDefinition
+from toolcrib.errors import DependencyMissingError
+from toolcrib.runtime.credentials import missing
+from toolcrib.runtime.status import Lifecycle, ToolStatus
+
+_SCHEME_PORTS = {"http": 80, "https": 443}
+
+
+class RemoteRunner:
+    """Answers for tools of the runtimes ``remote`` and ``docker`` (contract T029)."""
+
+    async def run(self, call: ToolCall, deadline: Deadline) -> ToolResult:
+        """Refuse, naming what is missing.
+
+        Raises:
+            DependencyMissingError: always; the text names each missing credential.
+        """
+        tool = call.tool
+        names = missing(tool)
+        reasons = [f"missing credentials {', '.join(names)}"] if names else []
+        reasons.append(f"this release has no {tool.runtime} runtime")
+        raise DependencyMissingError(
+            f"Tool {tool.name!r} is not running or has no active endpoint: {'; '.join(reasons)}",
+            hint=(f"It will need {', '.join(names)} in the environment of the service. " if names else "")
+            + "Tools of the runtimes local and inprocess can be called now.",
+        )
+
+
+def status_of(tool: ToolDefinition) -> ToolStatus:
+    """The status of a tool of one of these runtimes (DESIGN §11.10).
+
+    A remote tool whose credentials are all there counts as running on the port of its URL; what lacks credentials or a
+    runtime is stopped, and the reason says so.
+    """
+    names = missing(tool)
+    if names:
+        return ToolStatus(Lifecycle.STOPPED, f"missing credentials: {', '.join(names)}")
+    if tool.runtime != "remote":
+        return ToolStatus(Lifecycle.STOPPED, f"this release has no {tool.runtime} runtime")
+    return ToolStatus(Lifecycle.ACTIVE, port=_port(tool))
+
+
+def _port(tool: ToolDefinition) -> int | None:
+    url = tool.deployment.url if tool.deployment is not None else None
+    if not url:
+        return None
+    parts = urlsplit(url)
+    try:
+        return parts.port or _SCHEME_PORTS.get(parts.scheme)
+    except ValueError:
+        return None
