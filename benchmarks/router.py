@@ -27,7 +27,7 @@ import psutil
 from benchmarks.load import Load, load
 
 ROOT = Path(__file__).resolve().parents[1]
-MAIN = '''# /// script
+MAIN = """# /// script
 # requires-python = ">=3.11"
 # dependencies = []
 # ///
@@ -40,8 +40,8 @@ def run(params):
 
 if __name__ == "__main__":
     serve(run)
-'''
-MANIFEST = '''id = "adder"
+"""
+MANIFEST = """id = "adder"
 name = "Adder"
 description = "Adds two numbers."
 category = "benchmark"
@@ -57,7 +57,7 @@ properties.b.type = "number"
 type = "object"
 required = ["sum"]
 properties.sum.type = "number"
-'''
+"""
 PARAMS = {"a": 2, "b": 40}
 
 
@@ -114,7 +114,9 @@ def tool_start_cpu(tool_port: int) -> float:
     raise SystemExit("the tool's process was not found")
 
 
-async def measure(port: int, tool_port: int, callers: int, rounds: int, seconds: float) -> tuple[list[Load], list[Load]]:
+async def measure(
+    port: int, tool_port: int, callers: int, rounds: int, seconds: float
+) -> tuple[list[Load], list[Load]]:
     direct_body = json.dumps(PARAMS).encode()
     routed_body = json.dumps({"tool_id": "adder", "params": PARAMS}).encode()
     direct, routed = [], []
@@ -144,7 +146,9 @@ def main() -> None:
             tool = fetch(f"http://127.0.0.1:{port}/tools/adder")
             assert isinstance(tool, dict)
             start_cpu = tool_start_cpu(tool["port"])
-            print("| callers | direct p50 ms | routed p50 ms | ratio | direct req/s | routed req/s | share | failures |")
+            print(
+                "| callers | direct p50 ms | routed p50 ms | ratio | direct req/s | routed req/s | share | failures |"
+            )
             print("|---|---|---|---|---|---|---|---|")
             for callers in (1, 50):
                 direct, routed = asyncio.run(measure(port, tool["port"], callers, options.rounds, options.seconds))
@@ -157,7 +161,9 @@ def main() -> None:
             process.terminate()
             process.wait(20)
     print()
-    print(f"Router: healthy {start_seconds:.2f} s after its start, RSS {idle:.0f} MB idle, {loaded:.0f} MB after the load. ")
+    print(
+        f"Router: healthy {start_seconds:.2f} s after its start, RSS {idle:.0f} MB idle, {loaded:.0f} MB loaded."
+    )
     print(f"Tool: first call (start included) {first * 1e3:.0f} ms, {start_cpu:.2f} CPU s to healthy.")
     print(f"This program: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB.")
 

@@ -62,8 +62,8 @@ class Outcome:
 def check_steps() -> Iterator[Step]:
     """Style and types."""
     places = [place for place in PYTHON_FILES if (ROOT / place).is_dir()]
-    yield Step("ruff check", [tool("ruff"), "check", "--quiet", *places])
-    yield Step("ruff format", [tool("ruff"), "format", "--check", "--quiet", *places])
+    yield Step("ruff check", [tool("ruff"), "check", "--quiet", "--output-format=concise", *places])
+    yield Step("ruff format", [tool("ruff"), "format", "--check", "--quiet", "--output-format=concise", *places])
     yield Step("mypy", [tool("mypy"), "--strict", "src", "tests", *map(str, sorted((ROOT / "scripts").glob("*.py")))])
 
 

@@ -93,7 +93,9 @@ class Crib:
         from toolcrib.registry.shipped import shipped_root
         from toolcrib.registry.sources.files import ToolFiles
 
-        roots = list(dict.fromkeys(path.resolve() for path in (shipped_root(), self.settings.home, self.settings.project)))
+        roots = list(
+            dict.fromkeys(path.resolve() for path in (shipped_root(), self.settings.home, self.settings.project))
+        )
         return (ToolFiles([root / "tools" / "local" for root in roots], [root / "registry.json" for root in roots]),)
 
     @property
@@ -260,9 +262,7 @@ class Crib:
                 logger.info("Reloaded: %s", ", ".join(sorted(ids)))
 
         stop, watching = asyncio.Event(), asyncio.Event()
-        task = asyncio.create_task(
-            watch(self._watched_paths, changed, stop, watching=watching), name="toolcrib-watch"
-        )
+        task = asyncio.create_task(watch(self._watched_paths, changed, stop, watching=watching), name="toolcrib-watch")
         try:
             await watching.wait()
             yield

@@ -32,23 +32,28 @@ class Settings(BaseSettings):
 
     home: Path = Field(default_factory=default_home, description="Where state, logs and artifacts are kept.")
     project: Path = Field(
-        default_factory=Path.cwd, description="The folder whose registry.json and tools/local are added to the shipped ones."
+        default_factory=Path.cwd,
+        description="The folder whose registry.json and tools/local are added to the shipped ones.",
     )
-    modules: tuple[str, ...] = Field((), description="Python modules whose @tool functions are served in process.")
-    host: str = Field("127.0.0.1", description="The address the router binds.")
-    port: int = Field(8001, ge=1, le=65535, description="The router's port.")
-    first_tool_port: int = Field(8002, ge=1, le=65535, description="Where the search for tools' ports begins.")
-    last_tool_port: int = Field(8999, ge=1, le=65535, description="Where it ends.")
-    timeout: float = Field(600.0, gt=0, description="Seconds a call may take where the tool says nothing.")
-    stop_grace: float = Field(5.0, ge=0, description="Seconds between TERM and KILL when a tool is stopped.")
-    auto_start: bool = Field(True, description="Whether a call starts a stopped tool.")
-    request_limit: int = Field(64 * MEBIBYTE, gt=0, description="Bytes of a request body; 413 above.")
-    response_limit: int = Field(64 * MEBIBYTE, gt=0, description="Bytes of a tool's answer; an error above.")
-    heartbeat: float = Field(2.0, gt=0, description="Seconds between white-space bytes while a slow call works.")
+    modules: tuple[str, ...] = Field(
+        default=(), description="Python modules whose @tool functions are served in process."
+    )
+    host: str = Field(default="127.0.0.1", description="The address the router binds.")
+    port: int = Field(default=8001, ge=1, le=65535, description="The router's port.")
+    first_tool_port: int = Field(default=8002, ge=1, le=65535, description="Where the search for tools' ports begins.")
+    last_tool_port: int = Field(default=8999, ge=1, le=65535, description="Where it ends.")
+    timeout: float = Field(default=600.0, gt=0, description="Seconds a call may take where the tool says nothing.")
+    stop_grace: float = Field(default=5.0, ge=0, description="Seconds between TERM and KILL when a tool is stopped.")
+    auto_start: bool = Field(default=True, description="Whether a call starts a stopped tool.")
+    request_limit: int = Field(default=64 * MEBIBYTE, gt=0, description="Bytes of a request body; 413 above.")
+    response_limit: int = Field(default=64 * MEBIBYTE, gt=0, description="Bytes of a tool's answer; an error above.")
+    heartbeat: float = Field(
+        default=2.0, gt=0, description="Seconds between white-space bytes while a slow call works."
+    )
     output_validation: Literal["off", "warn", "error"] = Field(
-        "warn", description="What happens when a tool's answer does not fit its output schema."
+        default="warn", description="What happens when a tool's answer does not fit its output schema."
     )
-    watch: bool = Field(True, description="Whether changed files are noticed while the service runs.")
+    watch: bool = Field(default=True, description="Whether changed files are noticed while the service runs.")
 
     @property
     def run_directory(self) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.house.tree import ROOT
 LINES = [line for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
 CONSTRAINT = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)==(?P<version>[0-9][0-9a-z.+!]*)( ; [A-Za-z0-9_' =<>!.()-]+)?")
 BROUGHT_BY_VENV = {"pip", "setuptools", "toolcrib"}
+REMEDY = "make constraints.txt anew with the command in its first line"
 IN_OUR_ENVIRONMENT = Path(sys.prefix) == ROOT / ".venv"
 
 
@@ -33,6 +35,16 @@ def test_the_constraints_are_sorted_and_name_no_address() -> None:
     assert "//" not in (ROOT / "constraints.txt").read_text(encoding="utf-8")
 
 
+def test_every_requirement_of_the_project_has_its_constraint() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    lists = [project["project"]["dependencies"], *project["project"]["optional-dependencies"].values()]
+    asked = {
+        normal(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in sum(lists, project["dependency-groups"]["dev"])
+    }
+    held = {line.partition("==")[0] for line in LINES}
+    assert asked - held - {"toolcrib"} == set(), REMEDY
+
+
 @pytest.mark.skipif(not IN_OUR_ENVIRONMENT, reason="speaks of the environment that scripts/test makes")
 def test_every_installed_distribution_has_its_constraint() -> None:
     held = {match["name"]: match["version"] for line in LINES if (match := CONSTRAINT.match(line))}
@@ -42,7 +54,7 @@ def test_every_installed_distribution_has_its_constraint() -> None:
         for name, version in installed.items()
         if name not in BROUGHT_BY_VENV and held.get(name) != version
     }
-    assert differing == {}, "make constraints.txt anew with the command in its first line"
+    assert differing == {}, REMEDY
 
 
 def site() -> list[str]:

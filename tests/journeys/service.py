@@ -65,7 +65,9 @@ def running_service(
         process = subprocess.Popen(
             [sys.executable, "-m", "toolcrib", "serve", "--port", str(port), *arguments],
             cwd=project,
-            env=environment(home, TOOLCRIB_FIRST_TOOL_PORT=str(free_port()), TOOLCRIB_LAST_TOOL_PORT="65535", **(extra or {})),
+            env=environment(
+                home, TOOLCRIB_FIRST_TOOL_PORT=str(free_port()), TOOLCRIB_LAST_TOOL_PORT="65535", **(extra or {})
+            ),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -27,7 +27,7 @@ pytestmark = [
 
 def example(readme: Path, name: str) -> str:
     """The fenced block that follows ``<!-- example: name -->``."""
-    match = re.search(rf"<!-- example: {name} -->\n```\w+\n(.*?)```", readme.read_text(encoding="utf-8"), re.S)
+    match = re.search(rf"<!-- example: {name} -->\n```\w+\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
     assert match, f"{readme.name} has no example {name!r}"
     return match[1]
 
@@ -85,9 +85,7 @@ def test_T012_T022_the_python_client_runs_as_written(
 
 
 @pytest.mark.skipif(not (shutil.which("jq") and shutil.which("curl")), reason="needs jq and curl")
-def test_T012_T028_the_curl_client_runs_as_written(
-    pictures: tuple[Image.Image, Image.Image], tmp_path: Path
-) -> None:
+def test_T012_T028_the_curl_client_runs_as_written(pictures: tuple[Image.Image, Image.Image], tmp_path: Path) -> None:
     output = run("bash", example(READMES[0], "bash"), tmp_path)
 
     assert '"tool_id": "image_stitcher"' in output

@@ -167,7 +167,8 @@ class _Finder(MetaPathFinder, Loader):
             sys.modules[name] = importlib.import_module(target or "")
         except ModuleNotFoundError as error:
             if f"{target}.".startswith(f"{error.name}."):
-                raise ModuleNotFoundError(f"{name} is not in this version of toolcrib yet", name=name) from error
+                message = f"{name} is not in this version of toolcrib yet"
+                raise ModuleNotFoundError(message, name=target) from error  # `from … import` hides one of its own name
             raise
 
     def import_all(self) -> None:
@@ -187,9 +188,7 @@ class _Finder(MetaPathFinder, Loader):
         """Forget what was imported, and put back what had to give way."""
         for name, module in list(sys.modules.items()):
             package, _, attribute = name.rpartition(".")
-            is_made = (
-                isinstance(module, _CompatModule) and module.__spec__ is not None and module.__spec__.loader is self
-            )
+            is_made = isinstance(module, _CompatModule) and module.__loader__ is self
             is_other_name = package in self._layout.packages and getattr(module, "__name__", name) != name
             if is_made or is_other_name:
                 del sys.modules[name]

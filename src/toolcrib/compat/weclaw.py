@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from toolcrib.compat.install import Layout
+from toolcrib.registry.sources.tools_json import DOCUMENT_PACKAGES
 
 LAYOUT = Layout(
     modules={
@@ -23,7 +24,7 @@ LAYOUT = Layout(
         },
         "src.tools.registry": {"ToolRegistry": "toolcrib:ToolRegistry"},
     },
-    packages={"src.tools": "toolcrib.builtin"},
+    packages=DOCUMENT_PACKAGES,
 )
 
 

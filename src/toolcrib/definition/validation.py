@@ -112,7 +112,7 @@ class Validator:
         if self._signature is not None and self._signature.typed:
             try:
                 return self._signature.values(arguments)
-            except RecursionError:
+            except (RecursionError, DefinitionError):
                 raise
             except Exception as error:  # the tool's own validators may raise anything
                 raise _Unfit(cause=error) from None

@@ -26,9 +26,7 @@ class InProcessRunner:
     async def run(self, call: ToolCall, deadline: Deadline) -> ToolResult:
         """Run one call and return its one result."""
         try:
-            return ToolResult.of(
-                await call_handler(call.tool, call.arguments, call.context, in_thread=self._pool.run)
-            )
+            return ToolResult.of(await call_handler(call.tool, call.arguments, call.context, in_thread=self._pool.run))
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():

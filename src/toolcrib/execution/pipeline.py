@@ -133,17 +133,19 @@ class Pipeline:
                     hint="Correct the tool or its output_schema.",
                 )
             if problems:
-                logger.warning("The answer of %s does not fit its output schema: %s", tool.name, "; ".join(problems[:5]))
+                logger.warning(
+                    "The answer of %s does not fit its output schema: %s", tool.name, "; ".join(problems[:5])
+                )
         if as_references:
             paths = self._facts_of(tool).binary_outputs
-            result.data = references.to_references(result.data, paths, self._artifacts(), tool.name) if paths else result.data
+            result.data = (
+                references.to_references(result.data, paths, self._artifacts(), tool.name) if paths else result.data
+            )
         return result
 
     def _facts_of(self, tool: ToolDefinition) -> _Facts:
         facts = self._facts.get(tool.name)
         if facts is None or facts.tool is not tool:
-            facts = _Facts(
-                tool, references.binary_paths(tool.parameters), references.binary_paths(tool.output_schema)
-            )
+            facts = _Facts(tool, references.binary_paths(tool.parameters), references.binary_paths(tool.output_schema))
             self._facts[tool.name] = facts
         return facts

@@ -48,7 +48,7 @@ def aliases(names: Iterable[str]) -> dict[str, str]:
 
     Example:
         >>> aliases(["ping", "docs.search"])
-        {'ping': 'ping', 'docs_search_6ed0a06a': 'docs.search'}
+        {'ping': 'ping', 'docs_search_a7e557a3': 'docs.search'}
     """
     found: dict[str, str] = {}
     for name in names:

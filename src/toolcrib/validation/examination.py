@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from toolcrib.validation.findings import Finding
 
 if TYPE_CHECKING:
-
     pass
 
 CALL_SECONDS = 120.0

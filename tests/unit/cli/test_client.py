@@ -91,7 +91,9 @@ def test_a_record_that_is_true_leads_to_the_router(tmp_path: Path) -> None:
         assert read_record(record_path(settings(tmp_path))) == record(running.url)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"url": "http://x", "pid": "?", "started_at": 0, "version": ""}'])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "{}", '{"url": "http://x", "pid": "?", "started_at": 0, "version": ""}']
+)
 def test_a_record_that_cannot_be_read_is_none(tmp_path: Path, content: str) -> None:
     path = record_path(settings(tmp_path))
     path.parent.mkdir()
@@ -151,7 +153,13 @@ def test_no_usable_answer_is_an_error_with_a_hint() -> None:
 
 
 def test_a_failure_of_the_router_keeps_its_text_code_and_hint() -> None:
-    failure = {"status": "error", "result": None, "error": "Tool not found: x", "error_code": "unknown_tool", "hint": "Try y."}
+    failure = {
+        "status": "error",
+        "result": None,
+        "error": "Tool not found: x",
+        "error_code": "unknown_tool",
+        "hint": "Try y.",
+    }
     with pytest.raises(ToolcribError, match="Tool not found: x") as caught:
         answer_of(failure)
     assert (caught.value.code, caught.value.hint) == ("unknown_tool", "Try y.")

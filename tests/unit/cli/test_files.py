@@ -15,7 +15,10 @@ SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "image": {"type": "string", "contentEncoding": "base64"},
-        "pages": {"type": "array", "items": {"type": "string", "contentEncoding": "base64", "contentMediaType": "image/svg+xml"}},
+        "pages": {
+            "type": "array",
+            "items": {"type": "string", "contentEncoding": "base64", "contentMediaType": "image/svg+xml"},
+        },
     },
 }
 
@@ -58,7 +61,9 @@ def test_output_may_be_a_folder_or_the_beginning_of_several_names(tmp_path: Path
     assert save(pages, tmp_path, tmp_path / "page.png")[1] == [tmp_path / "page-1.png", tmp_path / "page-2.png"]
 
 
-@pytest.mark.parametrize("data", [None, "text", [1], {"image": None}, {"image": "no base64!"}, {"image": 3}, {"image": ""}])
+@pytest.mark.parametrize(
+    "data", [None, "text", [1], {"image": None}, {"image": "no base64!"}, {"image": 3}, {"image": ""}]
+)
 def test_what_holds_no_file_is_left_alone(tmp_path: Path, data: Any) -> None:
     assert save(data, tmp_path) == (data, [])
     assert list(tmp_path.iterdir()) == []

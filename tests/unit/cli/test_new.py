@@ -48,7 +48,9 @@ def test_T036_the_manifest_is_right(tmp_path: Path) -> None:
     assert [layer.tool_id for layer in reading.tools] == ["word_counter"]
 
 
-@pytest.mark.parametrize("tool_id", ["", "1st", "_private", ".hidden", "a/b", "../up", "a b", "字数", "-x", "a" * 65, "a.py"])
+@pytest.mark.parametrize(
+    "tool_id", ["", "1st", "_private", ".hidden", "a/b", "../up", "a b", "字数", "-x", "a" * 65, "a.py"]
+)
 def test_a_bad_id_is_refused_and_nothing_is_made(tmp_path: Path, tool_id: str) -> None:
     with pytest.raises(InvalidNameError) as caught:
         scaffold(tool_id, tmp_path, name_zh="甲", name_en="A")

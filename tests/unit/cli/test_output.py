@@ -127,7 +127,18 @@ def test_help_imports_nothing_heavy() -> None:
     )
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(finished.stdout.rpartition("modules ")[2].split())
-    heavy = {"fastapi", "starlette", "uvicorn", "httpx2", "pydantic", "psutil", "rich", "asyncio", "jsonschema_rs", "watchfiles"}
+    heavy = {
+        "fastapi",
+        "starlette",
+        "uvicorn",
+        "httpx2",
+        "pydantic",
+        "psutil",
+        "rich",
+        "asyncio",
+        "jsonschema_rs",
+        "watchfiles",
+    }
     assert loaded & heavy == set()
 
 

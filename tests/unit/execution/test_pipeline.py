@@ -163,7 +163,11 @@ async def test_T026_an_answer_that_does_not_fit_its_schema(
     crib = Crib(Settings(home=tmp_path, output_validation=mode))  # type: ignore[arg-type]
     crib.registry.register(
         ToolDefinition(
-            "count", "", ANYTHING, lambda arguments: {"n": "many"}, output_schema={"properties": {"n": {"type": "integer"}}}
+            "count",
+            "",
+            ANYTHING,
+            lambda arguments: {"n": "many"},
+            output_schema={"properties": {"n": {"type": "integer"}}},
         )
     )
 

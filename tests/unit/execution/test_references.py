@@ -35,7 +35,6 @@ def test_binary_fields_are_found_through_lists_maps_unions_and_references() -> N
 
 def test_a_schema_that_contains_itself_ends() -> None:
     node = {"properties": {"content": {"contentEncoding": "base64"}, "next": {"$ref": "#/$defs/node"}}}
-    assert ("next", "content") in binary_paths({"$ref": "#/$defs/node", "$defs": {"node": node}}) + (("next", "content"),)
     assert ("content",) in binary_paths({"$ref": "#/$defs/node", "$defs": {"node": node}})
 
 

@@ -24,7 +24,7 @@ from toolcrib.errors import InvalidParamsError, SourceError, StartFailedError, T
 from toolcrib.interfaces.http.app import create_app
 from toolcrib.registry.registry import ToolRegistry
 from toolcrib.runtime.status import Lifecycle, ToolStatus
-from toolcrib.settings import Settings
+from toolcrib.settings import Settings, load_settings
 from toolcrib.storage.artifacts import FileArtifactStore
 
 SLACK = float(os.environ.get("TOOLCRIB_TEST_SLACK", "2"))
@@ -140,7 +140,9 @@ def add_tools(crib: FakeCrib) -> None:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path / "home", project=tmp_path, port=free_port(), request_limit=200_000, heartbeat=0.1)
+    return load_settings(
+        home=tmp_path / "home", project=tmp_path, port=free_port(), request_limit=200_000, heartbeat=0.1
+    )
 
 
 @pytest.fixture

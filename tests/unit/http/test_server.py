@@ -119,10 +119,11 @@ async def test_a_call_just_as_long_as_a_beat_is_answered_whole(crib: FakeCrib) -
 
 async def test_stopping_the_service_answers_the_calls_that_it_cuts_off(crib: FakeCrib, endless: Endless) -> None:
     crib.settings = crib.settings.model_copy(update={"stop_grace": 0.0, "heartbeat": 60.0})
-    async with serving(crib) as url, httpx2.AsyncClient(base_url=url, timeout=30 * SLACK) as client:
-        call = asyncio.create_task(client.post("/run_tool", json={"tool_id": "endless"}))
-        assert await happens(endless.working)
-    answer = await call
+    async with httpx2.AsyncClient(timeout=30 * SLACK) as client:
+        async with serving(crib) as url:
+            call = asyncio.create_task(client.post(f"{url}/run_tool", json={"tool_id": "endless"}))
+            assert await happens(endless.working)
+        answer = await call
     assert answer.status_code == 503
     assert answer.json()["error_code"] == "cancelled"
     assert endless.ended.is_set()

@@ -19,7 +19,7 @@ def alias(name: str) -> str:
 
     Example:
         >>> alias("web_search"), alias("docs.search/v2")
-        ('web_search', 'docs_search_v2_7d5ee0f3')
+        ('web_search', 'docs_search_v2_bbee096a')
     """
     if _PROVIDER_NAME.fullmatch(name):
         return name

@@ -39,22 +39,20 @@ def convert(parameters: Mapping[str, Any], taken: Mapping[str, Any]) -> ForeignS
         DefinitionError: pydantic does not know one of the types either; the message begins with the parameter.
     """
     try:
-        adapter = _adapter(parameters)
+        core, json = _schemas(parameters)
     except Exception:
         for name, annotation in parameters.items():
             try:
-                _adapter({name: annotation})
+                _schemas({name: annotation})
             except Exception as error:
                 reason = str(error).split("\n")[0]
                 raise DefinitionError(f"the parameter {name!r} has a type that no schema can be made of: {reason}") from error
         raise
-    core = adapter.core_schema
     found = ForeignSchemas(core_definitions=list(core["definitions"]) if core["type"] == "definitions" else [])
     root = core["schema"] if core["type"] == "definitions" else core
     if root["type"] == "definition-ref":
         root = next(one for one in found.core_definitions if one.get("ref") == root["schema_ref"])
     found.fields = dict(root["fields"])
-    json = untitled(adapter.json_schema())
     definitions = json.get("$defs", {})
     renamed = {name: _free(name, taken, definitions) for name in definitions if name in taken}
     json = _renamed(json, renamed) if renamed else json
@@ -70,13 +68,15 @@ def output_schema(kind: Any) -> dict[str, Any]:
     return untitled(TypeAdapter(portable(kind)).json_schema(mode="serialization"))
 
 
-def _adapter(parameters: Mapping[str, Any]) -> Any:
+def _schemas(parameters: Mapping[str, Any]) -> tuple[Any, Any]:
+    """pydantic-core's schema and JSON Schema of the parameters as one object."""
     from pydantic import ConfigDict, TypeAdapter
     from typing_extensions import TypedDict
 
     shape: Any = TypedDict("Arguments", {name: portable(one) for name, one in parameters.items()})  # type: ignore[misc]
     shape.__pydantic_config__ = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
-    return TypeAdapter(shape)
+    adapter: TypeAdapter[Any] = TypeAdapter(shape)
+    return adapter.core_schema, untitled(adapter.json_schema())
 
 
 def portable(kind: Any, seen: dict[Any, Any] | None = None) -> Any:

@@ -185,10 +185,13 @@ class Signature:
         return result
 
     def _build(self) -> Any:
-        from pydantic_core import SchemaValidator
+        from pydantic_core import SchemaError, SchemaValidator
 
         compiled = self.compile()
-        self._validator = SchemaValidator(compiled.core)
+        try:
+            self._validator = SchemaValidator(compiled.core)
+        except SchemaError as error:
+            raise DefinitionError(f"The tool {self.name!r} cannot be defined: {error}") from error
         compiled.core = None
         return self._validator
 
@@ -290,7 +293,7 @@ class _Reader:
             if mark is default:
                 self._compiled.defaults.pop(name, None)
             return True
-        if plain is Context or (typing.get_args(plain) and set(typing.get_args(plain)) == {Context, type(None)}):
+        if plain is Context or plain == (Context | None):
             self._compiled.injected[name] = WHOLE_CONTEXT
             return True
         return False
@@ -298,7 +301,7 @@ class _Reader:
     def _convert(self, name: str, plain: Any, facts: Facts) -> tuple[Any, Any]:
         """The two schemas, or nothing for what is left to pydantic."""
         try:
-            json, core = self._types.convert(plain)
+            json, core = self._types.convert_whole(plain)
             return facts.applied(json, core)
         except UnknownTypeError:
             self._foreign[name] = plain

@@ -102,6 +102,18 @@ class Types:
             return self.convert(kind.__supertype__)
         raise UnknownTypeError(kind)
 
+    def convert_whole(self, kind: Any) -> Pair:
+        """As `convert`; where it fails, no definitions of what it had understood remain."""
+        before = len(self.definitions), len(self.core_definitions)
+        try:
+            return self.convert(kind)
+        except UnknownTypeError:
+            gone = list(self.definitions)[before[0] :]
+            self.definitions = {name: one for name, one in self.definitions.items() if name not in gone}
+            self._names = {one: name for one, name in self._names.items() if name not in gone}
+            del self.core_definitions[before[1] :]
+            raise
+
     def resolve(self, annotation: str | ForwardRef) -> Any:
         """What an annotation that is text means."""
         return self._resolve(annotation if isinstance(annotation, str) else annotation.__forward_arg__)

@@ -32,13 +32,15 @@ class CommandLine(click.Group):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run a command and end the process with its exit status."""
-        if not extra.pop("standalone_mode", True):
-            return super().main(*args, standalone_mode=False, **extra)
+        standalone = extra.get("standalone_mode", True)
+        extra["standalone_mode"] = False
+        if not standalone:
+            return super().main(*args, **extra)
         sys.exit(self._status(*args, **extra))
 
     def _status(self, *args: Any, **extra: Any) -> int:
         try:
-            status = super().main(*args, standalone_mode=False, **extra)
+            status = super().main(*args, **extra)
         except click.exceptions.NoArgsIsHelpError as error:
             error.show()
             return EXIT_WRONG_USAGE

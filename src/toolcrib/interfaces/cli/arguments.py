@@ -40,8 +40,8 @@ def parse_arguments(
         click.UsageError: what is wrong with which argument.
 
     Example:
-        >>> sizes = {"type": "array", "items": {"type": "integer"}}
-        >>> parse_arguments(["text=42", "sizes=1", "sizes=2"], {"properties": {"text": {"type": "string"}, "sizes": sizes}})
+        >>> properties = {"text": {"type": "string"}, "sizes": {"type": "array", "items": {"type": "integer"}}}
+        >>> parse_arguments(["text=42", "sizes=1", "sizes=2"], {"properties": properties})
         {'text': '42', 'sizes': [1, 2]}
     """
     arguments = _object(given) if given is not None else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -38,7 +39,9 @@ Read = Callable[[Mapping[str, Any], Callable[[bytes, str], str]], dict[str, Any]
     type=click.Path(path_type=Path, allow_dash=True),
     help="Where a file in the result goes; - = standard output. A file of that name is replaced.",
 )
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="In place of the tool's own.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="In place of the tool's own."
+)
 @click.option("--verbose", "-v", is_flag=True, help="Say who runs the tool.")
 def call(
     tool_id: str, pairs: tuple[str, ...], given: str | None, path: Path | None, timeout: float | None, verbose: bool
@@ -75,9 +78,7 @@ def call(
     show(tool_id, *outcome, path)
 
 
-def call_router(
-    router: RouterClient, tool_id: str, read: Read, timeout: float | None, verbose: bool
-) -> Outcome:
+def call_router(router: RouterClient, tool_id: str, read: Read, timeout: float | None, verbose: bool) -> Outcome:
     """Run a tool through a router; its answer in S2's form, and the tool's output schema."""
     if verbose:
         output.say(f"Through the router at {router.url}")
@@ -90,7 +91,7 @@ def call_router(
         now = router.get(f"/tools/{quote(tool_id, safe='')}", timeout=2.0)
         return _words(tool_id, str(now.get("lifecycle")), now.get("lifecycle_reason"))
 
-    request = {"tool_id": tool_id, "params": read(tool["input_schema"], encode)}
+    request: dict[str, Any] = {"tool_id": tool_id, "params": read(tool["input_schema"], encode)}
     if timeout is not None:
         request["timeout"] = timeout
     with output.progress(describe):
@@ -154,7 +155,12 @@ async def _open(crib: Crib, stack: AsyncExitStack) -> RouterClient | None:
 
 
 def show(
-    tool_id: str, answer: Mapping[str, Any], schema: Mapping[str, Any] | None, path: Path | None, *, folder: Path | None = None
+    tool_id: str,
+    answer: Mapping[str, Any],
+    schema: Mapping[str, Any] | None,
+    path: Path | None,
+    *,
+    folder: Path | None = None,
 ) -> None:
     """Print an answer in S2's form: files to disk, the rest to standard output, an error to standard error.
 
@@ -168,14 +174,12 @@ def show(
     if path is not None and not contents:
         output.say(f"The result holds no file; nothing was written to {path}.")
     if path is not None and str(path) == "-" and contents:
-        stream = click.get_binary_stream("stdout")
+        stream = sys.stdout.buffer
         stream.write(contents[0])
         stream.flush()
         return
     try:
-        result, written = files.write(
-            marked, contents, schema, tool_id=tool_id, output=path, folder=folder or Path()
-        )
+        result, written = files.write(marked, contents, schema, tool_id=tool_id, output=path, folder=folder or Path())
     except OSError as error:
         output.report(f"The file of the result cannot be written: {error}", "Name another place with --output.")
         raise click.exceptions.Exit(1) from error
@@ -188,5 +192,7 @@ def show(
 
 
 def _words(tool_id: str, lifecycle: str, reason: str | None) -> str:
-    doing = {"inactive": "waiting", "stopped": "waiting", "active": "working", "draining": "working"}.get(lifecycle, lifecycle)
+    doing = {"inactive": "waiting", "stopped": "waiting", "active": "working", "draining": "working"}.get(
+        lifecycle, lifecycle
+    )
     return f"{tool_id}: {reason or doing} …"

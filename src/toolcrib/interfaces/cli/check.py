@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("directory", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="[DIR]")
+@click.argument(
+    "directory", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="[DIR]"
+)
 @click.option("--json", "as_json", is_flag=True, help="The findings as JSON.")
 def check(directory: Path | None, as_json: bool) -> None:
     """Check that a tool behaves.

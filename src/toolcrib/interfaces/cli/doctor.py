@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from toolcrib.errors import ServiceError
+from toolcrib.errors import ServiceError, ToolcribError
 from toolcrib.interfaces.cli import output
 from toolcrib.interfaces.cli.client import RouterClient, answer_of, find_router
 from toolcrib.interfaces.cli.modules import import_modules
@@ -114,9 +114,24 @@ async def check_service(settings: Settings) -> list[Finding]:
 
 def check_tools(crib: Crib) -> Iterator[Finding]:
     """The files of tools, and the environments of local ones."""
+    from toolcrib.runtime.environment import Environments, read_requirements
+
     yield passed("tools", f"{len(crib.registry)} found")
     for problem in crib.problems:
         yield warned("tool files", _with_hint(problem))
+    environments = Environments(crib.settings.home / "environments")
+    for tool in crib.registry:
+        if tool.deployment is None or tool.deployment.directory is None:
+            continue
+        try:
+            ready = environments.known(tool.name, read_requirements(tool.name, tool.deployment.directory))
+        except ToolcribError as error:
+            yield warned(tool.name, _with_hint(error))
+            continue
+        if ready is None:
+            yield warned(tool.name, f"its environment is not prepared yet: toolcrib prepare {tool.name}")
+        else:
+            yield passed(tool.name, f"its environment is prepared ({ready})")
 
 
 def check_extras() -> Finding:

@@ -73,9 +73,7 @@ class _Mark(int):
     """Stands in a result for the file of that number."""
 
 
-def _write(
-    contents: list[bytes], declared: str | None, tool_id: str, output: Path | None, folder: Path
-) -> list[Path]:
+def _write(contents: list[bytes], declared: str | None, tool_id: str, output: Path | None, folder: Path) -> list[Path]:
     if output is not None and len(contents) == 1 and not output.is_dir():
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_bytes(contents[0])
@@ -88,10 +86,7 @@ def _write(
         else:
             folder = output
         folder.mkdir(parents=True, exist_ok=True)
-    return [
-        _write_fresh(folder, stem, suffix or _suffix(content, declared), content)
-        for content in contents
-    ]
+    return [_write_fresh(folder, stem, suffix or _suffix(content, declared), content) for content in contents]
 
 
 def _write_fresh(folder: Path, stem: str, suffix: str, content: bytes) -> Path:

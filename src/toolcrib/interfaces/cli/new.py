@@ -48,7 +48,11 @@ def new(tool_id: str, fastapi: bool, directory: Path, name_zh: str | None, name_
     folder = scaffold(tool_id, directory, name_zh=name_zh or english, name_en=english, fastapi=fastapi)
     click.echo(f"Made {folder}")
     click.echo("Next:")
-    for command in (f"toolcrib check {folder}", f"toolcrib call {tool_id} text=hello", f"uvx pytest {folder / 'tests'}"):
+    for command in (
+        f"toolcrib check {folder}",
+        f"toolcrib call {tool_id} text=hello",
+        f"uvx pytest {folder / 'tests'}",
+    ):
         click.echo(f"  {command}")
     if directory != Path("tools/local"):
         output.say(f"Note: `toolcrib serve` and `call` look in tools/local of the project, not in {directory}.")
@@ -83,7 +87,12 @@ def scaffold(tool_id: str, directory: Path, *, name_zh: str, name_en: str, fasta
         "description_en": DESCRIPTION_EN,
         "sdk_row": "" if fastapi else SDK_ROW,
     }
-    quoted = {"name_zh": name_zh, "name_en": name_en, "description_zh": DESCRIPTION_ZH, "description_en": DESCRIPTION_EN}
+    quoted = {
+        "name_zh": name_zh,
+        "name_en": name_en,
+        "description_zh": DESCRIPTION_ZH,
+        "description_en": DESCRIPTION_EN,
+    }
     contents = {
         "main.py": _fill("main_fastapi.py" if fastapi else "main_function.py", words),
         "tool.toml": _fill("tool.toml", words | {key: _toml_string(text) for key, text in quoted.items()}),

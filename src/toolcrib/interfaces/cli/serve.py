@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from toolcrib.crib import Crib
     from toolcrib.settings import Settings
 
-_PLACES = {"local": "local", "inprocess": "in process", "remote": "remote", "docker": "in Docker", "mcp": "of MCP servers"}
+_PLACES = {
+    "local": "local",
+    "inprocess": "in process",
+    "remote": "remote",
+    "docker": "in Docker",
+    "mcp": "of MCP servers",
+}
 
 
 @click.command()
@@ -33,7 +39,9 @@ _PLACES = {"local": "local", "inprocess": "in process", "remote": "remote", "doc
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The folder whose registry.json and tools/local are added to the shipped ones; default: this one.",
 )
-@click.option("--module", "modules", multiple=True, metavar="MODULE", help="A module with @tool functions; may be repeated.")
+@click.option(
+    "--module", "modules", multiple=True, metavar="MODULE", help="A module with @tool functions; may be repeated."
+)
 def serve(host: str | None, port: int | None, project: Path | None, modules: tuple[str, ...]) -> None:
     """Serve all tools behind one HTTP address, until Ctrl-C.
 

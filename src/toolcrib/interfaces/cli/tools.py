@@ -106,13 +106,35 @@ def logs(tool_id: str, lines: int, follow: bool) -> None:
     settings = load_settings(watch=False)
     output.set_up_logging()
     path = output.run(_log_file(settings, tool_id))
-    if path is None or not path.is_file():
-        raise NotRunningError(f"Tool '{tool_id}' has no log: it has not run yet", hint=f"Run it: toolcrib call {tool_id}")
+    if path is None:
+        raise NotRunningError(
+            f"Tool '{tool_id}' has no log: it has not run yet", hint=f"Run it: toolcrib call {tool_id}"
+        )
     for text in _tail(path, lines):
         click.echo(text, nl=False)
     if follow:
         for text in _growth(path):
             click.echo(text, nl=False)
+
+
+async def _log_file(settings: Settings, tool_id: str) -> Path | None:
+    """The file with the tool's last run: in its own folder, or under the home where that cannot be written."""
+    from toolcrib.crib import Crib
+    from toolcrib.runtime.logs import ToolLog
+
+    crib = Crib(settings)
+    await crib.reload()
+    tool = crib.registry.resolve(tool_id)
+    if tool.deployment is None or tool.deployment.directory is None:
+        raise NotRunningError(
+            f"Tool '{tool_id}' has no process of its own, so it has no log", hint="Only local tools do."
+        )
+    candidates = [
+        tool.deployment.directory / "tests" / "last_run.log",
+        ToolLog(settings.home / "logs", tool_id).path,
+    ]
+    found = [path for path in candidates if path.is_file()]
+    return max(found, key=lambda path: path.stat().st_mtime) if found else None
 
 
 async def _list_here(settings: Settings, lang: str | None) -> dict[str, Any]:

@@ -1,0 +1,97 @@
+"""The router's side of its guard."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+
+from toolcrib.runtime import guard
+from toolcrib.runtime.process import ExitWatch, base_environment
+
+MOST_RESTARTS = 5
+END_SECONDS = 3.0
+
+
+class GuardProcess:
+    """Keeps one `guard` running and tells it which process groups exist.
+
+    A guard that was killed is replaced and told everything again.
+    """
+
+    def __init__(self) -> None:
+        self._groups: dict[int, str] = {}
+        self._popen: subprocess.Popen[bytes] | None = None
+        self._watch: ExitWatch | None = None
+        self._restarts = 0
+        self._closing = False
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id while it runs."""
+        return self._popen.pid if self._popen is not None else None
+
+    def start(self) -> None:
+        """Begin the guard and tell it what there is."""
+        self._popen = subprocess.Popen(
+            [sys.executable, "-I", "-S", guard.__file__, str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env=base_environment(),
+            bufsize=0,
+            start_new_session=True,
+        )
+        self._watch = ExitWatch(self._popen.pid, self._ended)
+        for group, started in self._groups.items():
+            self._tell(f"+ {group} {started}\n")
+
+    def add(self, group: int, started: str) -> None:
+        """A process group exists from now on."""
+        self._groups[group] = started
+        self._tell(f"+ {group} {started}\n")
+
+    def remove(self, group: int) -> None:
+        """A process group is gone."""
+        if self._groups.pop(group, None) is not None:
+            self._tell(f"- {group}\n")
+
+    async def close(self) -> None:
+        """End the guard; it ends what is still recorded."""
+        self._closing = True
+        if self._popen is None:
+            return
+        self._close_input()
+        loop = asyncio.get_running_loop()
+        limit = loop.time() + END_SECONDS
+        while self._popen is not None and loop.time() < limit:
+            await asyncio.sleep(0.01)
+        if self._popen is not None:
+            self._popen.kill()
+            self._ended()
+
+    def _tell(self, line: str) -> None:
+        if self._popen is not None and self._popen.stdin is not None:
+            # A guard that has just died is told by the one that follows it.
+            with contextlib.suppress(OSError, ValueError):
+                self._popen.stdin.write(line.encode())
+
+    def _close_input(self) -> None:
+        if self._popen is not None and self._popen.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._popen.stdin.close()
+
+    def _ended(self) -> None:
+        if self._popen is None:
+            return
+        self._close_input()
+        self._popen.wait()
+        self._popen = None
+        if self._watch is not None:
+            self._watch.close()
+        if not self._closing and self._restarts < MOST_RESTARTS:
+            self._restarts += 1
+            self.start()

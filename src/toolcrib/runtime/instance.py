@@ -1,0 +1,377 @@
+"""One local tool over all its generations: started once for all who wait, never stopped under a call."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Callable
+from types import TracebackType
+from typing import TypeVar
+from urllib.parse import quote
+
+from toolcrib.definition.call import Deadline
+from toolcrib.definition.tool import ToolDefinition
+from toolcrib.errors import CallError, DeadlineExceeded, NotRunningError, StartFailedError, UpstreamError
+from toolcrib.runtime import adoption
+from toolcrib.runtime.environment import not_running
+from toolcrib.runtime.generation import (
+    AdoptedGeneration,
+    Generation,
+    Services,
+    command_of,
+    deployment_of,
+    fingerprint,
+    launch,
+)
+from toolcrib.runtime.http1 import ConnectionLost
+from toolcrib.runtime.lifecycle import check
+from toolcrib.runtime.logs import ToolLog
+from toolcrib.runtime.ports import LOOPBACK
+from toolcrib.runtime.status import Endpoint, Lifecycle, ToolStatus
+
+STARTS_PER_CALL = 3
+EXIT_SECONDS = 0.5
+
+Progress = Callable[[str], None]
+_T = TypeVar("_T")
+
+
+class Instance:
+    """A tool's life: who may use it, when it starts, when it ends.
+
+    Everything happens in one event loop, and what is decided together is done without waiting in between: that is the
+    lock under which calls are counted and draining begins. Two tasks change the life cycle, one that starts and one that
+    stops, never both at a time.
+
+    Args:
+        tool: a local tool.
+        services: what tools share.
+    """
+
+    def __init__(self, tool: ToolDefinition, services: Services) -> None:
+        self.tool = tool
+        self.in_flight = 0
+        self.lifecycle = Lifecycle.INACTIVE
+        self._services = services
+        self._reason: str | None = None
+        self._generation: Generation | None = None
+        self._endpoint: Endpoint | None = None
+        self._preferred: int | None = None
+        self._fingerprint: object = None
+        self._admitting = 0
+        self._starting: asyncio.Task[CallError | None] | None = None
+        self._stopping: asyncio.Task[None] | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._last_used = 0.0
+        self._drained = asyncio.Event()
+        self._preparing = asyncio.Lock()
+        directory = tool.deployment.directory if tool.deployment is not None else None
+        self.log = ToolLog(services.settings.home / "logs", tool.name, directory)
+
+    # What is known.
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """Where it answers, while it takes calls (contract T017)."""
+        return self._endpoint if self.lifecycle is Lifecycle.ACTIVE else None
+
+    @property
+    def generation(self) -> Generation | None:
+        """The process that answers for it now."""
+        return self._generation
+
+    def status(self) -> ToolStatus:
+        """What is known of it at this moment."""
+        generation = self._generation
+        running = generation is not None and self.lifecycle in (Lifecycle.ACTIVE, Lifecycle.DRAINING)
+        return ToolStatus(
+            lifecycle=self.lifecycle,
+            lifecycle_reason=self._reason,
+            port=generation.port if generation is not None and running else None,
+            pid=generation.pid if generation is not None else None,
+            command=command_of(generation.port if generation is not None else self._preferred or self._first_port()),
+            adopted=generation.adopted if generation is not None else False,
+            in_flight=self.in_flight,
+            started_at=generation.started_at if generation is not None else None,
+            log=self.log.shown,
+        )
+
+    def _first_port(self) -> int:
+        return self._services.settings.first_tool_port
+
+    # Calls.
+
+    async def admit(self, deadline: Deadline, *, start: bool) -> Generation:
+        """Count a call in, once the tool takes calls; each caller waits with its own deadline.
+
+        Args:
+            deadline: how long to wait.
+            start: whether to start the tool where it is not running.
+
+        Raises:
+            StartFailedError: it did not start.
+            NotRunningError: it may not be started.
+            DeadlineExceeded: it was not ready in time.
+        """
+        self._admitting += 1
+        try:
+            starts = 0
+            while self.lifecycle is not Lifecycle.ACTIVE:
+                if self._stopping is not None:
+                    await self._wait(self._stopping, deadline)
+                    continue
+                if starts == STARTS_PER_CALL:
+                    raise StartFailedError(not_running(self.tool.name, f"each time it had started it {self._reason}"))
+                starts += 1
+                if start or self._starting is not None:
+                    error = await self._wait(self.start(), deadline)
+                    if error is not None:
+                        raise copy.copy(error)
+                elif not await self.adopt():
+                    raise NotRunningError(
+                        f"Tool {self.tool.name!r} is not running or has no active endpoint",
+                        hint=f"Start it: POST /tools/{self.tool.name}/start, or set TOOLCRIB_AUTO_START=true.",
+                    )
+            assert self._generation is not None
+            self.in_flight += 1
+            return self._generation
+        finally:
+            self._admitting -= 1
+
+    def leave(self) -> None:
+        """Count a call out."""
+        self.in_flight -= 1
+        self._last_used = asyncio.get_running_loop().time()
+        if self.in_flight == 0:
+            self._drained.set()
+
+    async def _wait(self, task: asyncio.Task[_T], deadline: Deadline) -> _T:
+        done, _ = await asyncio.wait({task}, timeout=deadline.remaining())
+        if not done:
+            raise DeadlineExceeded(
+                f"Tool {self.tool.name!r} did not answer within {deadline.seconds:g} s: it is still {self.lifecycle.value}"
+                + (f" ({self._reason})" if self._reason else ""),
+                hint="Its start goes on; call it again in a moment, or allow more time with timeout.",
+            )
+        return task.result()
+
+    # Starting.
+
+    def start(self) -> asyncio.Task[CallError | None]:
+        """The one start that is under way; its result is the error, and None where the tool takes calls."""
+        if self._starting is None:
+            self._change(Lifecycle.QUEUED, None)
+            self._starting = asyncio.create_task(self._start(), name=f"start {self.tool.name}")
+        return self._starting
+
+    async def _start(self) -> CallError | None:
+        try:
+            if not await self.adopt():
+                await self._launch()
+        except CallError as error:
+            self._change(Lifecycle.FAILED, str(error).splitlines()[0])
+            return error
+        except asyncio.CancelledError:
+            self._change(Lifecycle.STOPPED, "stopped while it started")
+            return NotRunningError(not_running(self.tool.name, "it was stopped while it started"))
+        except Exception as error:
+            self._change(Lifecycle.FAILED, f"{type(error).__name__}: {error}")
+            return StartFailedError(not_running(self.tool.name, f"{type(error).__name__}: {error}"))
+        finally:
+            self._starting = None
+        return None
+
+    async def _launch(self) -> None:
+        tool = self.tool
+        stamp = fingerprint(deployment_of(tool)[1])
+        interpreter = await self._prepare(self._note)
+        async with self._services.slots:
+            self._change(Lifecycle.STARTING, None)
+            generation = await launch(tool, self._services, self.log, self._preferred, interpreter)
+        self._fingerprint = stamp
+        self._preferred = generation.port
+        self._take(generation)
+
+    async def adopt(self) -> bool:
+        """Take over what somebody started by hand, if there is such a process (contract T027)."""
+        directory = deployment_of(self.tool)[1]
+        settings = self._services.settings
+        found = await adoption.find(
+            [directory], settings.first_tool_port, settings.last_tool_port, self._services.pool
+        )
+        return directory in found and self.take_over(found[directory])
+
+    def take_over(self, manual: adoption.ManualProcess) -> bool:
+        """Use a process that was started by hand, unless one answers already."""
+        if self._generation is None and self._stopping is None and self.lifecycle is not Lifecycle.STARTING:
+            generation = AdoptedGeneration(manual)
+            if not generation.ended.done():
+                self._take(generation)
+        return self.lifecycle is Lifecycle.ACTIVE
+
+    def _take(self, generation: Generation) -> None:
+        deployment, _ = deployment_of(self.tool)
+        path = quote(deployment.endpoint.lstrip("/"), safe="/:@!$&'()*+,;=-._~%?")
+        self._generation = generation
+        self._endpoint = Endpoint(f"http://{LOOPBACK}:{generation.port}/{path}", generation.port, deployment.method)
+        self._change(Lifecycle.ACTIVE, None)
+        generation.ended.add_done_callback(lambda ended: self._process_ended(generation, ended.result()))
+        self._last_used = asyncio.get_running_loop().time()
+        if not generation.adopted and deployment.idle_timeout > 0:
+            self._arm_idle(deployment.idle_timeout)
+
+    async def prepare(self, progress: Progress) -> None:
+        """Prepare the environment only."""
+        if self.lifecycle in (Lifecycle.INACTIVE, Lifecycle.STOPPED, Lifecycle.FAILED):
+            progress = self._with_note(progress)
+        await self._prepare(progress)
+
+    async def _prepare(self, progress: Progress) -> Path:
+        directory = deployment_of(self.tool)[1]
+        async with self._preparing:
+            return await self._services.environments.prepare(self.tool.name, directory, progress)
+
+    # Stopping.
+
+    def stop(self, reason: str, *, drain: float) -> asyncio.Task[None] | None:
+        """Begin to stop: no further calls, those in flight get ``drain`` seconds; None where nothing runs."""
+        if self._stopping is None and self.lifecycle is Lifecycle.ACTIVE:
+            self._change(Lifecycle.DRAINING, reason)
+            self._stopping = asyncio.create_task(self._stop(reason, drain), name=f"stop {self.tool.name}")
+        return self._stopping
+
+    async def stop_completely(self, reason: str, *, drain: float) -> None:
+        """Stop, wherever in its life the tool is, and wait until no process of it is left."""
+        while True:
+            if self._starting is not None:
+                self._starting.cancel()
+                await asyncio.wait({self._starting})
+            stopping = self.stop(reason, drain=drain)
+            if stopping is None:
+                break
+            await asyncio.wait({stopping})
+        if self.lifecycle is Lifecycle.FAILED:
+            self._change(Lifecycle.STOPPED, reason)
+
+    async def close(self, reason: str, *, drain: float) -> None:
+        """Stop at the end of the service; what was started by hand stays."""
+        generation = self._generation
+        if generation is not None and generation.adopted and self.lifecycle is Lifecycle.ACTIVE:
+            self._forget(Lifecycle.STOPPED, reason)
+            await generation.release()
+        else:
+            await self.stop_completely(reason, drain=drain)
+
+    async def _stop(self, reason: str, drain: float) -> None:
+        generation = self._generation
+        assert generation is not None
+        try:
+            self._drained.clear()
+            if self.in_flight:
+                waiting = asyncio.ensure_future(self._drained.wait())
+                await asyncio.wait(
+                    {waiting, generation.ended}, timeout=drain, return_when=asyncio.FIRST_COMPLETED
+                )
+                waiting.cancel()
+            self._change(Lifecycle.STOPPING, reason)
+            await generation.finish(self._services.settings.stop_grace)
+        finally:
+            self._stopping = None
+            self._forget(Lifecycle.STOPPED, reason)
+
+    def _process_ended(self, generation: Generation, how: str) -> None:
+        """The process ended by itself: known at once; what it left behind is put in order before the next start."""
+        if generation is self._generation and self.lifecycle is Lifecycle.ACTIVE:
+            self._forget(Lifecycle.STOPPED, how)
+            self._stopping = asyncio.create_task(self._tidy(generation), name=f"tidy {self.tool.name}")
+
+    async def _tidy(self, generation: Generation) -> None:
+        try:
+            await generation.finish(0.0)
+        finally:
+            self._stopping = None
+
+    def _forget(self, lifecycle: Lifecycle, reason: str) -> None:
+        self._generation = self._endpoint = None
+        self._change(lifecycle, reason)
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+
+    def _arm_idle(self, seconds: float) -> None:
+        self._idle_timer = asyncio.get_running_loop().call_later(seconds, self._look_whether_idle)
+
+    def _look_whether_idle(self) -> None:
+        """Stop if nothing has been asked for long enough; else look again when that may be so."""
+        idle_timeout = deployment_of(self.tool)[0].idle_timeout
+        if idle_timeout <= 0 or self.lifecycle is not Lifecycle.ACTIVE:
+            return
+        idle = asyncio.get_running_loop().time() - self._last_used
+        if self.in_flight or self._admitting:
+            self._arm_idle(idle_timeout)
+        elif idle < idle_timeout:
+            self._arm_idle(idle_timeout - idle)
+        else:
+            self.stop(f"no call for {idle_timeout:g} s", drain=0.0)
+
+    # Changes of the definition.
+
+    def redefine(self, tool: ToolDefinition) -> None:
+        """Take a new definition; where it or main.py differs from what runs, drain, so that the next call starts anew."""
+        before, self.tool = self.tool, tool
+        if self.lifecycle is not Lifecycle.ACTIVE or self._generation is None:
+            return
+        deployment, directory = deployment_of(tool)
+        if self._generation.adopted:
+            self._take_endpoint()
+        elif deployment != before.deployment or fingerprint(directory) != self._fingerprint:
+            self.stop("its definition or its program changed", drain=deployment.timeout)
+
+    def _note(self, text: str) -> None:
+        self._reason = text
+
+    def _change(self, lifecycle: Lifecycle, reason: str | None) -> None:
+        self.lifecycle = check(self.lifecycle, lifecycle)
+        self._reason = reason
+
+
+class Lease:
+    """One call's use of a tool, as a context manager; see `Supervisor.lease`."""
+
+    __slots__ = ("_deadline", "_generation", "_instance", "_start")
+
+    def __init__(self, instance: Instance, deadline: Deadline, *, start: bool) -> None:
+        self._instance = instance
+        self._deadline = deadline
+        self._start = start
+        self._generation: Generation | None = None
+
+    async def __aenter__(self) -> Endpoint:
+        self._generation = await self._instance.admit(self._deadline, start=self._start)
+        endpoint = self._instance.endpoint
+        assert endpoint is not None
+        return endpoint
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._instance.leave()
+        if isinstance(error, UpstreamError) and isinstance(error.__cause__, ConnectionLost):
+            await self._explain(error)
+
+    async def _explain(self, error: UpstreamError) -> None:
+        """Where the connection was lost because the process ended, say that instead."""
+        generation = self._generation
+        assert generation is not None
+        await asyncio.wait({generation.ended}, timeout=EXIT_SECONDS)
+        if not generation.ended.done():
+            return
+        name = self._instance.tool.name
+        text = f"Tool {name!r} {generation.ended.result()} while it worked on the call"
+        if generation.last_lines:
+            text += "\nThe last lines of its log:\n" + "\n".join(generation.last_lines)
+        raise UpstreamError(
+            text,
+            hint=f"The call may have been carried out; the next call starts the tool again. "
+            f"Its log: {self._instance.log.shown}",
+        ) from error

@@ -1,0 +1,232 @@
+"""The local tools of a service: which run, where, and for how long (contract T017-T028, T037)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
+
+from toolcrib.definition.call import Deadline
+from toolcrib.definition.tool import ToolDefinition
+from toolcrib.errors import NotRunningError, UnknownToolError
+from toolcrib.runtime import adoption
+from toolcrib.runtime.environment import Environments
+from toolcrib.runtime.generation import Services, end_leftover
+from toolcrib.runtime.guard_process import GuardProcess
+from toolcrib.runtime.http1 import ConnectionPool
+from toolcrib.runtime.instance import Instance, Lease
+from toolcrib.runtime.ports import PortAllocator
+from toolcrib.runtime.records import HomeLock, ProcessRecords
+from toolcrib.runtime.status import Endpoint, Lifecycle, ToolStatus
+
+if TYPE_CHECKING:
+    from toolcrib.settings import Settings
+
+
+def _ignore(line: str) -> None:
+    pass
+
+
+class Supervisor:
+    """Starts, watches and stops the processes of local tools.
+
+    It belongs to one event loop; between `open` and `close` it holds the lock of ``TOOLCRIB_HOME``. Ends every process it
+    began: at `close`, when the tool is idle, and, through its guard, when this process is killed.
+
+    Args:
+        settings: home, ports, grace, whether calls start tools.
+
+    Example:
+        >>> async def example(settings: Settings, tool: ToolDefinition) -> int:
+        ...     supervisor = Supervisor(settings)
+        ...     await supervisor.open()
+        ...     supervisor.update([tool])
+        ...     try:
+        ...         async with supervisor.lease(tool.name, Deadline(60)) as endpoint:
+        ...             return endpoint.port
+        ...     finally:
+        ...         await supervisor.close()
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = HomeLock(settings.run_directory)
+        self._records = ProcessRecords(settings.run_directory)
+        self._instances: dict[str, Instance] = {}
+        self._retired: dict[str, Instance] = {}
+        self._background: set[asyncio.Task[None]] = set()
+        self._services: Services | None = None
+
+    async def open(self) -> None:
+        """Take the lock, end what an earlier service left running, start the guard.
+
+        Raises:
+            HomeInUseError: another service works in the same ``TOOLCRIB_HOME``; the text names its pid.
+        """
+        settings = self._settings
+        self._lock.acquire()
+        try:
+            leftovers = self._records.take_all()
+            await asyncio.gather(*(end_leftover(record, settings.stop_grace) for record in leftovers))
+            guard = GuardProcess()
+            guard.start()
+        except BaseException:
+            self._lock.release()
+            raise
+        self._services = Services(
+            settings=settings,
+            ports=PortAllocator(settings.first_tool_port, settings.last_tool_port, excluded=(settings.port,)),
+            pool=ConnectionPool(),
+            records=self._records,
+            guard=guard,
+            environments=Environments(settings.home / "environments"),
+            slots=asyncio.Semaphore(os.cpu_count() or 1),
+        )
+
+    async def close(self) -> None:
+        """Let calls in flight end for a moment, end all own processes and the guard, free the lock; idempotent."""
+        services, self._services = self._services, None
+        if services is None:
+            return
+        instances = [*self._instances.values(), *self._retired.values()]
+        for task in self._background:
+            task.cancel()
+        try:
+            await asyncio.gather(
+                *(instance.close("the service ended", drain=self._settings.stop_grace) for instance in instances),
+                *self._background,
+                return_exceptions=True,
+            )
+            await services.guard.close()
+            services.pool.close()
+        finally:
+            self._lock.release()
+
+    def update(self, tools: Iterable[ToolDefinition]) -> None:
+        """Say which tools there are now; those that are not local are ignored.
+
+        A tool whose deployment or program changed drains and is started anew by the next call; one that is gone is
+        stopped; one that somebody started by hand is adopted.
+        """
+        services = self._opened()
+        given = {tool.name: tool for tool in tools if tool.runtime == "local"}
+        for name in self._instances.keys() - given.keys():
+            instance = self._retired[name] = self._instances.pop(name)
+            self._spawn(self._retire(name, instance))
+        new = []
+        for name, tool in given.items():
+            known = self._instances.get(name)
+            if known is not None:
+                known.redefine(tool)
+            else:
+                self._instances[name] = Instance(tool, services)
+                new.append(self._instances[name])
+        if new:
+            self._spawn(self._adopt(new))
+
+    def status(self, tool_id: str) -> ToolStatus:
+        """What is known of a tool's process; of an unknown tool, that it is inactive."""
+        instance = self._instances.get(tool_id)
+        return instance.status() if instance is not None else ToolStatus()
+
+    def get_active_endpoint(self, tool_id: str) -> Endpoint | None:
+        """Where a tool answers now; None where it does not (contract T017)."""
+        instance = self._instances.get(tool_id)
+        return instance.endpoint if instance is not None else None
+
+    async def prepare(self, tool_id: str, progress: Callable[[str], None] = _ignore) -> None:
+        """Prepare a tool's environment, without starting it.
+
+        Raises:
+            StartFailedError: it could not be prepared; the text says why.
+            DependencyMissingError: uv is missing.
+        """
+        await self._instance(tool_id).prepare(progress)
+
+    async def start_tool(self, tool_id: str) -> Endpoint:
+        """Start a tool, or join the start that is under way; a tool that runs is left alone (contract T018).
+
+        Raises:
+            UnknownToolError: there is no such tool.
+            StartFailedError: it did not become healthy.
+        """
+        instance = self._instance(tool_id)
+        endpoint = instance.endpoint
+        while endpoint is None:
+            await instance.admit(Deadline(float("inf")), start=True)
+            endpoint = instance.endpoint
+            instance.leave()
+        return endpoint
+
+    async def stop_tool(self, tool_id: str) -> None:
+        """Stop a tool, adopted or not, and wait until no process of it is left (contract T019).
+
+        Calls in flight get ``stop_grace`` seconds to end. A tool that does not run is no error.
+
+        Raises:
+            UnknownToolError: there is no such tool.
+        """
+        await self._instance(tool_id).stop_completely("stopped by hand", drain=self._settings.stop_grace)
+
+    def lease(self, tool_id: str, deadline: Deadline) -> AbstractAsyncContextManager[Endpoint]:
+        """Use a tool for one call: started where it must be, never stopped meanwhile (contract T021).
+
+        Args:
+            tool_id: the tool.
+            deadline: how long to wait for it; a start goes on without the caller.
+
+        Raises:
+            UnknownToolError: there is no such tool.
+            NotRunningError: it does not run and calls may not start it, or the service is ending.
+            StartFailedError: it did not become healthy.
+            DeadlineExceeded: it was not ready in time.
+            UpstreamError: in place of one about a lost connection, where the process ended under the call.
+        """
+        return Lease(self._instance(tool_id), deadline, start=self._settings.auto_start)
+
+    def log_tail(self, tool_id: str, lines: int = 100) -> list[str]:
+        """The last lines of a tool's log, the oldest first (contract T028)."""
+        return self._instance(tool_id).log.lines(lines)
+
+    def _opened(self) -> Services:
+        if self._services is None:
+            raise NotRunningError("The service is not running", hint="Local tools run between open() and close().")
+        return self._services
+
+    def _instance(self, tool_id: str) -> Instance:
+        self._opened()
+        instance = self._instances.get(tool_id)
+        if instance is None:
+            raise UnknownToolError(f"Tool not found: {tool_id}", hint="GET /tools lists the tools.")
+        return instance
+
+    def _spawn(self, work: object) -> None:
+        task = asyncio.get_running_loop().create_task(work)  # type: ignore[arg-type,var-annotated]
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _retire(self, name: str, instance: Instance) -> None:
+        await instance.close("the tool was removed", drain=self._settings.stop_grace)
+        if self._retired.get(name) is instance:
+            del self._retired[name]
+
+    async def _adopt(self, instances: list[Instance]) -> None:
+        """Look once for all new tools that somebody has started by hand."""
+        services = self._opened()
+        by_folder = {
+            instance.tool.deployment.directory: instance
+            for instance in instances
+            if instance.tool.deployment is not None and instance.tool.deployment.directory is not None
+        }
+        settings = self._settings
+        found = await adoption.find(by_folder, settings.first_tool_port, settings.last_tool_port, services.pool)
+        for directory, manual in found.items():
+            instance = by_folder[directory]
+            if instance.lifecycle in (Lifecycle.INACTIVE, Lifecycle.STOPPED, Lifecycle.FAILED):
+                instance.take_over(manual)
+
+
+ToolStatusManager = Supervisor
+"""The document's name for it (DESIGN §11.6)."""

@@ -1,0 +1,23 @@
+"""Which runner a case belongs to; told apart by the fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.cases import schemas
+
+Case = Mapping[str, Any]
+RUNNERS: tuple[tuple[Callable[[Case], bool], Callable[[Case], list[str]]], ...] = ((schemas.is_case, schemas.run),)
+"""What tells a form by its fields, and what runs a case of it: the differences between expected and got."""
+
+
+def run(case: Case) -> list[str]:
+    """The differences of one case; empty = it passed."""
+    for is_case, runner in RUNNERS:
+        if is_case(case):
+            try:
+                return runner(case)
+            except Exception as error:  # one broken case is one line
+                return [f"an outcome, {type(error).__name__}: {error}"]
+    return ["a known form of case, no runner knows this one"]

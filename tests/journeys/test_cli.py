@@ -1,0 +1,342 @@
+"""The shell from end to end: real services, real tools, real processes."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.journeys.service import SLACK, Service, environment, free_port, running_service
+from toolcrib.interfaces.cli.new import scaffold
+
+pytestmark = pytest.mark.journey
+
+MODULE = '''
+from toolcrib import tool
+
+
+@tool
+def double(x: int) -> int:
+    """Doubles a number."""
+    return 2 * x
+'''
+
+
+class Shell:
+    """Runs ``toolcrib`` in a project and with a home of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.home = directory / "home"
+        self.project = directory / "project"
+        self.project.mkdir(parents=True, exist_ok=True)
+        self.variables = {"TOOLCRIB_FIRST_TOOL_PORT": str(free_port()), "TOOLCRIB_LAST_TOOL_PORT": "65535"}
+
+    def __call__(self, *arguments: str, stdin: str | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "toolcrib", *arguments],
+            cwd=self.project,
+            env=environment(self.home, **self.variables, **variables),
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            text=True,
+            timeout=60 * SLACK,
+            check=False,
+        )
+
+    def ok(self, *arguments: str, stdin: str | None = None, **variables: str) -> str:
+        """Run a command that has to succeed; its standard output."""
+        finished = self(*arguments, stdin=stdin, **variables)
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+        return finished.stdout
+
+    def scaffold(self, tool_id: str = "repeat", *, fastapi: bool = False) -> Path:
+        return scaffold(tool_id, self.project / "tools" / "local", name_zh="重复", name_en="Repeat", fastapi=fastapi)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    """A running service whose home and project are those of ``shell``."""
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "my_tools.py").write_text(MODULE)
+    with running_service(tmp_path, arguments=("--module", "my_tools")) as running:
+        yield running
+
+
+def processes_below(folder: Path) -> list[psutil.Process]:
+    """The processes that work in a folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if Path(process.cwd()).is_relative_to(folder) and process.pid != os.getpid():
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+def test_without_a_router_a_call_starts_the_tool_and_ends_it_after(shell: Shell) -> None:
+    folder = shell.scaffold()
+    finished = shell("call", "repeat", "text=你好", "times=2", "--verbose")
+    assert finished.returncode == 0, finished.stderr
+    assert json.loads(finished.stdout) == {"text": "你好 你好"}
+    assert "In this process" in finished.stderr
+    assert processes_below(folder) == []
+
+
+def test_files_travel_in_and_out_by_name(shell: Shell) -> None:
+    printed = json.loads(shell.ok("call", "qr_code", "text=hello"))
+    picture = shell.project / "qr_code-1.png"
+    assert printed["image"] == "qr_code-1.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    shell.ok(
+        "call", "image_stitcher", f"images=@{picture}", "images=@qr_code-1.png", "spacing=20", "--output", "both.png"
+    )
+    assert (shell.project / "both.png").read_bytes().startswith(b"\x89PNG")
+    raw = subprocess.run(
+        [sys.executable, "-m", "toolcrib", "call", "qr_code", "text=hello", "--output", "-"],
+        cwd=shell.project,
+        env=environment(shell.home, **shell.variables),
+        capture_output=True,
+        timeout=60 * SLACK,
+        check=True,
+    )
+    assert raw.stdout == picture.read_bytes()
+
+
+def test_a_failed_call_is_one_line_and_a_hint(shell: Shell) -> None:
+    shell.scaffold()
+    for arguments in (
+        ["nothing_like_it"],
+        ["repeat"],
+        ["repeat", "text=a", "times=11"],
+        ["repeat", "text=a", "size=1"],
+    ):
+        failed = shell("call", *arguments)
+        assert failed.returncode == 1, failed.stderr
+        assert failed.stdout == ""
+        assert failed.stderr.startswith("Error: ")
+        assert "Traceback" not in failed.stderr
+    wrong = shell("call", "repeat", "times=many")
+    assert wrong.returncode == 2
+    assert "times=many" in wrong.stderr
+
+
+def test_arguments_come_from_standard_input_too(shell: Shell) -> None:
+    shell.scaffold()
+    assert json.loads(shell.ok("call", "repeat", "--json", "-", stdin='{"text": "a", "times": 3}')) == {"text": "a a a"}
+    assert json.loads(shell.ok("call", "repeat", "text=@-", stdin="from a pipe")) == {"text": "from a pipe"}
+
+
+def test_modules_are_served_in_process(shell: Shell) -> None:
+    (shell.project / "my_tools.py").write_text(MODULE)
+    assert shell.ok("call", "double", "x=21", TOOLCRIB_MODULES='["my_tools"]') == "42\n"
+    missing = shell("tools", TOOLCRIB_MODULES='["no_such_module"]')
+    assert missing.returncode == 2
+    assert "no_such_module" in missing.stderr
+
+
+def test_T012_with_a_router_the_commands_go_through_it(service: Service, shell: Shell) -> None:
+    shell.home, shell.project = service.home, service.project
+    record = json.loads((service.home / "run" / "router.json").read_text())
+    assert record["url"] == service.url
+    assert record["pid"] == service.process.pid
+
+    called = shell("call", "double", "x=4", "-v")
+    assert (called.returncode, called.stdout) == (0, "8\n"), called.stderr
+    assert service.url in called.stderr
+
+    assert "qr_code is running on port" in shell.ok("start", "qr_code")
+    listed = json.loads(shell.ok("tools", "--json", "--lang", "en"))
+    (item,) = (tool for tool in listed["tools"] if tool["tool_id"] == "qr_code")
+    assert item["state"] == "running"
+    assert str(item["port"]) in shell.ok("tools")
+    shell.ok("call", "qr_code", "text=hello", "--output", "mine.png")
+    assert "main.py --port" in shell.ok("logs", "qr_code")
+    assert "qr_code is stopped" in shell.ok("stop", "qr_code")
+    assert shell("start", "no_such_tool").returncode == 1
+    assert "running at" in shell.ok("doctor")
+
+
+def test_a_large_file_goes_to_the_router_by_reference(service: Service, shell: Shell) -> None:
+    shell.home, shell.project = service.home, service.project
+    from PIL import Image
+
+    picture = service.project / "noise.png"
+    Image.effect_noise((700, 700), 100).save(picture)
+    assert picture.stat().st_size > 256 * 1024
+    result = json.loads(shell.ok("call", "image_stitcher", f"images=@{picture}", f"images=@{picture}"))
+    assert (result["width"], result["height"]) == (1400, 700)
+    assert any((service.home / "artifacts").rglob("*"))
+
+
+def test_start_and_stop_need_a_router_and_say_so(shell: Shell) -> None:
+    for command in ("start", "stop"):
+        failed = shell(command, "qr_code")
+        assert failed.returncode == 1
+        assert "No router is running" in failed.stderr
+        assert "toolcrib serve" in failed.stderr
+
+
+def test_logs_are_there_without_a_router(shell: Shell) -> None:
+    shell.scaffold()
+    never = shell("logs", "repeat")
+    assert never.returncode == 1
+    assert "has not run yet" in never.stderr
+    shell.ok("call", "repeat", "text=a")
+    assert "main.py --port" in shell.ok("logs", "repeat", "-n", "50")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_serve_ends_cleanly_when_asked(tmp_path: Path, number: signal.Signals) -> None:
+    with running_service(tmp_path) as service:
+        service.client.post("/run_tool", json={"tool_id": "qr_code", "params": {"text": "x"}})
+        assert service.tool("qr_code")["state"] == "running"
+        children = psutil.Process(service.process.pid).children(recursive=True)
+        service.process.send_signal(number)
+        assert service.process.wait(15 * SLACK) == 0
+        said = service.log.read_text()
+        assert f"toolcrib is ready at {service.url}" in said
+        assert "Traceback" not in said
+        assert not (service.home / "run" / "router.json").exists()
+        _, alive = psutil.wait_procs(children, timeout=5 * SLACK)
+        assert alive == []
+
+
+def test_a_busy_port_names_its_holder(shell: Shell) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        failed = shell("serve", "--port", str(port))
+        assert failed.returncode == 1
+        assert f"Port {port} is taken" in failed.stderr
+        assert str(os.getpid()) in failed.stderr
+        assert "--port" in failed.stderr
+        sick = shell("doctor", TOOLCRIB_PORT=str(port))
+        assert sick.returncode == 1
+        assert str(os.getpid()) in sick.stdout
+
+
+def test_a_home_in_use_names_its_holder(service: Service, shell: Shell) -> None:
+    shell.home = service.home
+    failed = shell("serve", "--port", str(free_port()))
+    assert failed.returncode == 1
+    assert str(service.process.pid) in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_a_router_that_was_killed_is_not_believed(service: Service, shell: Shell) -> None:
+    shell.home, shell.project = service.home, service.project
+    service.kill()
+    assert (service.home / "run" / "router.json").exists()
+    shell.scaffold()
+    assert json.loads(shell.ok("call", "repeat", "text=alone")) == {"text": "alone"}
+
+
+def test_serve_names_what_is_wrong_and_serves_the_rest(tmp_path: Path) -> None:
+    broken = tmp_path / "project" / "tools" / "local" / "broken"
+    broken.mkdir(parents=True)
+    (broken / "main.py").write_text("")
+    (broken / "tool.toml").write_text('id = "broken"\nname = 3\n')
+    with running_service(tmp_path) as service:
+        assert f"{broken / 'tool.toml'}:2" in service.log.read_text()
+        assert service.tool("qr_code")["state"] == "stopped"
+
+
+@pytest.mark.parametrize("fastapi", [False, True])
+def test_T025_a_new_tool_passes_its_check_and_its_own_tests(shell: Shell, fastapi: bool) -> None:
+    folder = shell.scaffold(fastapi=fastapi)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    report = json.loads(shell.ok("check", str(folder), "--json"))
+    (tool,) = report["tools"]
+    assert report["ok"]
+    assert [finding for finding in tool["findings"] if finding["level"] != "pass"] == []
+    for path, content in before.items():
+        assert path.read_bytes() == content
+    assert processes_below(folder) == []
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    tests = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "tests"],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120 * SLACK,
+        check=False,
+    )
+    assert tests.returncode == 0, tests.stdout + tests.stderr
+
+
+SICKNESSES = {
+    "health": ('"/health"', '"/healthy"', "did not become healthy"),
+    "bad input is a fault of the tool": ("raise ToolFailure(", "raise ValueError(", "500"),
+    "wrong answer": ('return {"text": " ".join([text] * times)}', 'return {"text": 5}', "output_schema"),
+    "ends at a call": ("text = params.get", "__import__('os')._exit(3); text = params.get", "example"),
+    "accepts anything": ("if not isinstance(text, str):", "if False:", "missing parameters"),
+}
+
+
+@pytest.mark.parametrize("sickness", SICKNESSES)
+def test_T025_a_sick_tool_fails_its_check(shell: Shell, sickness: str) -> None:
+    folder = shell.scaffold("sick")
+    old, new, said = SICKNESSES[sickness]
+    for name in ("main.py", "tool_server.py"):
+        source = folder / name
+        source.write_text(source.read_text().replace(old, new))
+    manifest = folder / "tool.toml"
+    manifest.write_text(manifest.read_text() + "\n", encoding="utf-8")
+    if sickness == "health":
+        manifest.write_text("start_timeout = 1\n" + manifest.read_text())
+    failed = shell("check", str(folder))
+    assert failed.returncode == 1, failed.stdout
+    assert any(line.startswith("❌") and said in line for line in failed.stdout.splitlines()), failed.stdout
+    assert "Traceback" not in failed.stderr
+    assert processes_below(folder) == []
+
+
+def test_a_manifest_that_is_wrong_fails_with_its_line(shell: Shell) -> None:
+    folder = shell.scaffold()
+    manifest = folder / "tool.toml"
+    manifest.write_text(manifest.read_text().replace('effects = "none"', 'effects = "all of them"'))
+    failed = shell("check", str(folder))
+    assert failed.returncode == 1
+    assert f"❌ manifest: {manifest}:" in failed.stdout
+
+
+def test_check_without_a_folder_looks_at_every_local_tool(shell: Shell) -> None:
+    shell.scaffold()
+    report = json.loads(shell.ok("check", "--json"))
+    assert {"repeat", "image_stitcher", "qr_code"} <= {tool["tool_id"] for tool in report["tools"]}
+    assert report["ok"]
+
+
+def test_prepare_goes_on_after_a_failure(shell: Shell) -> None:
+    folder = shell.scaffold("unpreparable")
+    main = folder / "main.py"
+    main.write_text(main.read_text().replace("dependencies = []", 'dependencies = ["/no/such/file.whl"]'))
+    shell.scaffold("fine")
+    finished = shell("prepare", "unpreparable", "fine", "no_such_tool")
+    assert finished.returncode == 1
+    assert "fine: ready" in finished.stdout
+    assert "unpreparable" in finished.stderr
+    assert "no_such_tool" in finished.stderr
+    assert shell("prepare", "fine").returncode == 0
+
+
+def test_a_base64_field_may_be_given_by_hand(shell: Shell) -> None:
+    shell.ok("call", "qr_code", "text=a", "--output", "a.png")
+    encoded = base64.b64encode((shell.project / "a.png").read_bytes()).decode()
+    assert "width" in shell.ok("call", "image_stitcher", f"images={encoded}", "--output", "b.png")
