@@ -2,9 +2,9 @@
 
     python scripts/_bench.py [NAME …]     benchmarks/NAME.py, or all of them
 
-A benchmark prints one Markdown table (and what must be said of it) on standard output, its progress on standard error.
-Its place in the page is between ``<!-- benchmark: NAME -->`` and ``<!-- end: NAME -->``; a new one gets a place at the
-end. One that fails leaves its table as it was.
+A benchmark is a module that can be run. It prints a Markdown table or plain lines on standard output, its progress on
+standard error. Its place in the page is between ``<!-- benchmark: NAME -->`` and ``<!-- end: NAME -->``; a new one gets
+a place at the end. One that fails leaves its table as it was.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 
 def main(names: Sequence[str]) -> int:
     """Run the benchmarks of these names, or all; the exit code."""
-    known = sorted(path.stem for path in BENCHMARKS.glob("[!_]*.py"))
+    known = sorted(path.stem for path in BENCHMARKS.glob("*.py") if '__name__ == "__main__"' in path.read_text("utf-8"))
     unknown = [name for name in names if name not in known]
     if unknown:
         print(f"No benchmark {', '.join(unknown)}. There are: {', '.join(known) or 'none yet'}", file=sys.stderr)
@@ -36,9 +36,8 @@ def main(names: Sequence[str]) -> int:
 def measure(name: str) -> bool:
     """Run one benchmark, show its table and write it into the page; False where it failed."""
     print(f"=== {name} ===", file=sys.stderr, flush=True)
-    finished = subprocess.run(
-        [sys.executable, str(BENCHMARKS / f"{name}.py")], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
-    )
+    command = [sys.executable, "-m", f"benchmarks.{name}"]
+    finished = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     table = finished.stdout.strip()
     if finished.returncode != 0 or not table:
         return False
@@ -49,7 +48,9 @@ def measure(name: str) -> bool:
 
 
 def with_table(page: str, name: str, table: str) -> str:
-    """The page with a benchmark's table in its place."""
+    """The page with a benchmark's table in its place; plain lines stand in a block."""
+    if "|--" not in table:
+        table = f"```text\n{table}\n```"
     place = f"<!-- benchmark: {name} -->\n\n{table}\n\n<!-- end: {name} -->"
     old = re.compile(rf"<!-- benchmark: {re.escape(name)} -->.*?<!-- end: {re.escape(name)} -->", re.DOTALL)
     if old.search(page):

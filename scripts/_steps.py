@@ -193,7 +193,7 @@ def summarize(outcomes: Sequence[Outcome]) -> int:
         print(f"{'ok    ' if outcome.good else 'FAILED'} {outcome.seconds:7.1f} s  {outcome.step.name}")
         for left in outcome.left_running:
             print(f"                  left running, now killed: {left}")
-    for name, lines in long_modules():
+    for name, lines in long_modules() if len(outcomes) > 1 else ():
         print(f"note: {name} has {lines} lines; {LONG} are enough for most modules")
     failed = [outcome.step.name for outcome in outcomes if not outcome.good]
     seconds = sum(outcome.seconds for outcome in outcomes)

@@ -180,6 +180,38 @@ class Crib:
 
         return status_of(tool)
 
+    async def start_tool(self, name: str) -> ToolStatus:
+        """Start a tool's process now instead of at its first call (contract T018).
+
+        Raises:
+            UnknownToolError: there is no such tool.
+            CallError: it did not start.
+        """
+        tool = self.registry.resolve(name)
+        if tool.runtime == "local":
+            await self.supervisor.start_tool(name)
+        return self.status(tool)
+
+    async def stop_tool(self, name: str) -> ToolStatus:
+        """Stop a tool's process, after the calls in flight (contract T019).
+
+        Raises:
+            UnknownToolError: there is no such tool.
+        """
+        tool = self.registry.resolve(name)
+        if tool.runtime == "local":
+            await self.supervisor.stop_tool(name)
+        return self.status(tool)
+
+    def log_tail(self, name: str, lines: int = 100) -> list[str]:
+        """The last lines that a tool's process printed (contract T028).
+
+        Raises:
+            UnknownToolError: there is no such tool.
+        """
+        tool = self.registry.resolve(name)
+        return self.supervisor.log_tail(name, lines) if tool.runtime == "local" else []
+
     async def reload(self) -> set[str]:
         """Read all sources again and apply what changed.
 

@@ -77,7 +77,13 @@ def schemas_in(schema: Any) -> Iterator[dict[str, Any]]:
         return
     yield schema
     for key, value in schema.items():
-        inside = value.values() if key in _NAMED and isinstance(value, dict) else value if isinstance(value, list) else [value]
+        inside = (
+            value.values()
+            if key in _NAMED and isinstance(value, dict)
+            else value
+            if isinstance(value, list)
+            else [value]
+        )
         if key not in ("default", "enum", "const", "examples", "required"):
             for one in inside:
                 yield from schemas_in(one)
@@ -127,7 +133,9 @@ def _texts(value: Any) -> str:
 
 
 def _required(subject: Subject, path: str) -> bool:
-    parent, _, name = path.rpartition(".properties.") if ".properties." in path else ("", "", path.removeprefix("properties."))
+    parent, _, name = (
+        path.rpartition(".properties.") if ".properties." in path else ("", "", path.removeprefix("properties."))
+    )
     owner = subject.find(parent) if parent else subject.schema
     return name in owner.get("required", ())
 
@@ -188,7 +196,9 @@ def _has_cycle(subject: Subject) -> bool:
                     return True
         return False
 
-    return visit({key: value for key, value in subject.schema.items() if key not in ("$defs", "definitions")}, frozenset())
+    return visit(
+        {key: value for key, value in subject.schema.items() if key not in ("$defs", "definitions")}, frozenset()
+    )
 
 
 def _strict_json(value: Any) -> bool:
@@ -225,13 +235,19 @@ OPERATORS: Mapping[str, Operator] = {
     "absent": lambda _s, _p, found, _v: found is MISSING,
     "no_key": lambda _s, _p, found, value: not _has_key(found, value),
     "keys_eq": lambda _s, _p, found, value: sorted(found) == sorted(value),
-    "contains_all": lambda _s, _p, found, value: found is not MISSING and all(str(one) in _texts(found) for one in value),
-    "not_contains": lambda _s, _p, found, value: found is MISSING or all(
-        one not in _texts(found) for one in ([value] if isinstance(value, str) else value)
+    "contains_all": lambda _s, _p, found, value: (
+        found is not MISSING and all(str(one) in _texts(found) for one in value)
+    ),
+    "not_contains": lambda _s, _p, found, value: (
+        found is MISSING or all(one not in _texts(found) for one in ([value] if isinstance(value, str) else value))
     ),
     "matches": lambda _s, _p, found, value: isinstance(found, str) and re.search(value, found) is not None,
-    "accepts": lambda s, _p, found, value: found is not MISSING and all(is_valid(s.schema, found, one) for one in value),
-    "rejects": lambda s, _p, found, value: found is not MISSING and not any(is_valid(s.schema, found, one) for one in value),
+    "accepts": lambda s, _p, found, value: (
+        found is not MISSING and all(is_valid(s.schema, found, one) for one in value)
+    ),
+    "rejects": lambda s, _p, found, value: (
+        found is not MISSING and not any(is_valid(s.schema, found, one) for one in value)
+    ),
     "types_set": lambda s, _p, found, value: found is not MISSING and _types(s, found) == set(value),
     "enum_values": lambda s, _p, found, value: found is not MISSING and _as_set(_values(s, found)) == _as_set(value),
     "json_serialisable": lambda _s, _p, found, _v: _strict_json(found),
@@ -240,9 +256,13 @@ OPERATORS: Mapping[str, Operator] = {
     "has_ref_cycle": lambda s, _p, _f, value: _has_cycle(s) == (value is not False),
     "terminates": lambda _s, _p, _f, _v: True,
     "resolves_to": lambda s, _p, found, value: _resolves(s, found, value),
-    "says_encoding": lambda _s, _p, found, value: found is not MISSING
-    and (found.get("contentEncoding") == value or value.casefold() in str(found.get("description", "")).casefold()),
-    "absent_or_optional_array": lambda s, p, found, _v: found is MISSING or (found.get("type") == "array" and not _required(s, p)),
+    "says_encoding": lambda _s, _p, found, value: (
+        found is not MISSING
+        and (found.get("contentEncoding") == value or value.casefold() in str(found.get("description", "")).casefold())
+    ),
+    "absent_or_optional_array": lambda s, p, found, _v: (
+        found is MISSING or (found.get("type") == "array" and not _required(s, p))
+    ),
     "absent_or_optional_default": _optional_with,
     "distinct": lambda _s, _p, found, _v: len(set(found)) == len(found),
     "each_matches": lambda _s, _p, found, value: all(re.search(value, one) for one in found),
@@ -250,8 +270,14 @@ OPERATORS: Mapping[str, Operator] = {
     "stable_across_processes": lambda s, _p, _f, _v: _same_everywhere(s),
     "identical_across_processes": lambda s, _p, _f, _v: _same_everywhere(s),
     "stable_order": lambda s, _p, _f, _v: _same_everywhere(s),
-    "additionalProperties": lambda _s, _p, found, value: found is not MISSING and found.get("additionalProperties", MISSING) == value,
-    "required_is_all": lambda _s, _p, found, _v: sorted(found.get("required", ())) == sorted(found.get("properties", ())),
-    "object_root": lambda _s, _p, found, _v: found.get("type") == "object"
-    and not any(key in found for key in ("anyOf", "oneOf", "allOf", "enum", "not", "$ref")),
+    "additionalProperties": lambda _s, _p, found, value: (
+        found is not MISSING and found.get("additionalProperties", MISSING) == value
+    ),
+    "required_is_all": lambda _s, _p, found, _v: (
+        sorted(found.get("required", ())) == sorted(found.get("properties", ()))
+    ),
+    "object_root": lambda _s, _p, found, _v: (
+        found.get("type") == "object"
+        and not any(key in found for key in ("anyOf", "oneOf", "allOf", "enum", "not", "$ref"))
+    ),
 }

@@ -118,7 +118,9 @@ def evaluate(source: str, module_name: str) -> Any:
             targets = [node.target.id]
         last = next((name for name in targets if name in NAMES), last)
     if last is None:
-        return ToolDefinition("echo", "Gives back its arguments.", module.__dict__["SCHEMA"], lambda arguments: arguments)
+        return ToolDefinition(
+            "echo", "Gives back its arguments.", module.__dict__["SCHEMA"], lambda arguments: arguments
+        )
     return getattr(module, last)
 
 
@@ -145,9 +147,15 @@ def subject_of(tools: list[ToolDefinition], dialect: str | None) -> facts.Subjec
     else:
         listed = [to_dialect(one, dialect) for one in tools]  # type: ignore[arg-type]
         entry = listed[0].get("function", listed[0])
-        schema = next((entry[key] for key in ("parameters", "input_schema", "inputSchema") if key in entry), {"type": "object"})
+        schema = next(
+            (entry[key] for key in ("parameters", "input_schema", "inputSchema") if key in entry), {"type": "object"}
+        )
         subject = facts.Subject(schema, entry["name"], entry["description"], tool.output_schema, listed)
-        subject.own = {key: entry[key] for key in ("strict", "annotations", "defer_loading", "outputSchema", "title") if key in entry}
+        subject.own = {
+            key: entry[key]
+            for key in ("strict", "annotations", "defer_loading", "outputSchema", "title")
+            if key in entry
+        }
     subject.names = [one.get("function", one)["name"] for one in listed]
     subject.own["dispatch_back"] = aliases(one.name for one in tools).get(subject.name, subject.name)
     return subject

@@ -99,8 +99,11 @@ def test_a_set_up_that_cannot_write_says_where(copy: Path) -> None:
 
 def test_a_benchmark_puts_its_table_into_its_place(copy: Path) -> None:
     (copy / "benchmarks").mkdir()
-    (copy / "benchmarks" / "speed.py").write_text("print('| a | b |\\n|---|---|\\n| 1 | 2 |')", encoding="utf-8")
-    (copy / "benchmarks" / "broken.py").write_text("raise SystemExit(3)", encoding="utf-8")
+    is_run = 'if __name__ == "__main__":\n    '
+    table = "| a | b |\n|---|---|\n| 1 | 2 |"
+    for name, code in {"speed": f"print({table!r})", "size": "print('5 MB')", "broken": "raise SystemExit(3)"}.items():
+        (copy / "benchmarks" / f"{name}.py").write_text(is_run + code, encoding="utf-8")
+    (copy / "benchmarks" / "helper.py").write_text("raise AssertionError", encoding="utf-8")
     (copy / "docs").mkdir()
     page = copy / "docs" / "benchmarks.md"
     page.write_text("# Speed\n\n<!-- benchmark: speed -->\nold\n<!-- end: speed -->\n\nAfter.\n", encoding="utf-8")
@@ -110,12 +113,12 @@ def test_a_benchmark_puts_its_table_into_its_place(copy: Path) -> None:
         return subprocess.run(command, capture_output=True, check=False).returncode
 
     assert bench("speed") == 0
-    table = "| a | b |\n|---|---|\n| 1 | 2 |"
     assert page.read_text(encoding="utf-8") == (
         f"# Speed\n\n<!-- benchmark: speed -->\n\n{table}\n\n<!-- end: speed -->\n\nAfter.\n"
     )
     assert bench() == 1  # the broken one
     assert page.read_text(encoding="utf-8").count("| 1 | 2 |") == 1
+    assert "```text\n5 MB\n```" in page.read_text(encoding="utf-8")
     assert bench("nonsense") == 2
 
 

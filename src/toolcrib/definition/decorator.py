@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, overload
 
 from toolcrib.definition import docstrings
+from toolcrib.definition.schema import callables
+from toolcrib.definition.schema.signature import Signature
 from toolcrib.definition.tool import Effects, Risk, Texts, ToolDefinition
 
 if TYPE_CHECKING:
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from toolcrib.definition.schema.signature import Signature
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -107,8 +108,6 @@ def define(
     Raises:
         DefinitionError: no tool can be made of it, or an annotation means nothing.
     """
-    from toolcrib.definition.schema import callables
-
     callables.check_callable(function)
     tool_name = callables.name_of(function) if name is None else name
     signature = _signature(function, tool_name, parameters, facts)
@@ -126,9 +125,6 @@ def _signature(
     function: Callable[..., Any], name: str, parameters: Mapping[str, Any] | None, facts: ToolFacts
 ) -> Signature | None:
     """How the function is called; None = with the arguments as one dict."""
-    from toolcrib.definition.schema import callables
-    from toolcrib.definition.schema.signature import Signature
-
     if parameters is not None and callables.takes_one_mapping(function, parameters):
         return None
     closed = facts.get("effects") in ("write", "external")

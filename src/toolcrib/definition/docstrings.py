@@ -1,4 +1,7 @@
-"""What a docstring says: the description, and a text for each parameter (Google, NumPy, Sphinx; English and Chinese headings)."""
+"""What a docstring says: the description, and a text for each parameter.
+
+Google's, NumPy's and Sphinx' styles, with English and Chinese headings.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +10,36 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-_PARAMETERS = "args arguments parameters params|keyword args|keyword arguments|other parameters|other args|参数 参数说明"
-_LEFT_OUT = (
-    "returns return yields yield receives raises raise except exceptions warns attributes methods example examples usage references "
-    "todo todos|see also|返回 返回值 异常 抛出 示例 例子 用法"
-)
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(name for group in text.split("|") for name in ([group] if " " in group and group.isascii() and
-                     group.split()[0] in ("keyword", "other", "see") else group.split()))  # fmt: skip
-
-
-_PARAMETER_HEADINGS = _names(_PARAMETERS)
-_HEADINGS = _PARAMETER_HEADINGS | _names(_LEFT_OUT)
+_PARAMETER_HEADINGS = frozenset((
+    "args", "arguments", "parameters", "params", "keyword args", "keyword arguments", "other args", "other parameters", "参数", "参数说明",
+))  # fmt: skip
+_HEADINGS = _PARAMETER_HEADINGS | frozenset((
+    "returns", "return", "yields", "yield", "receives", "raises", "raise", "except", "exceptions", "warns", "attributes", "methods",
+    "example", "examples", "usage", "references", "todo", "todos", "see also",
+    "返回", "返回值", "异常", "抛出", "示例", "例子", "用法",
+))  # fmt: skip
 _HEADING = re.compile(r"([A-Za-z][A-Za-z ]{2,18}|[\u4e00-\u9fff]{2,4})\s*[:：]\s*")
 _ENTRY = re.compile(r"\*{0,2}(\w+)\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])?\s*[:：]\s*(.*)")
 _NUMPY_ENTRY = re.compile(r"(\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?")
 _FIELD = re.compile(r"[:@](\w+)\b\s*([^:]*?)\s*:(?:\s+(.*)|$)")
 _PARAMETER_FIELDS = frozenset(("param", "parameter", "arg", "argument", "key", "keyword"))
 _OTHER_FIELDS = frozenset(
-    ("type", "return", "returns", "rtype", "raise", "raises", "except", "exception", "yield", "yields", "ytype", "var", "ivar", "cvar")
+    (
+        "type",
+        "return",
+        "returns",
+        "rtype",
+        "raise",
+        "raises",
+        "except",
+        "exception",
+        "yield",
+        "yields",
+        "ytype",
+        "var",
+        "ivar",
+        "cvar",
+    )
 )
 _ITEM = re.compile(r"([-*•]|\d+[.)])\s")
 
@@ -87,8 +99,11 @@ def _read(lines: Sequence[str]) -> Docstring:
 
 def _heading(lines: Sequence[str], position: int) -> tuple[str | None, int]:
     """The section that begins at this line, and where its content begins."""
-    line = lines[position].rstrip()
+    line = lines[position]
     if not line or line[0] in " \t":
+        return None, position
+    line = line.rstrip()
+    if line[-1:] not in (":", "：") and line.lower() not in _HEADINGS:
         return None, position
     following = lines[position + 1].strip() if position + 1 < len(lines) else ""
     if len(following) >= 3 and set(following) <= {"-", "="} and line.lower() in _HEADINGS:
@@ -113,7 +128,11 @@ def _section_end(lines: Sequence[str], start: int) -> int:
             underlined_entry = not indented and not blank
             if _heading(lines, position)[0] is not None or line[0] in ":@":
                 return position
-            if indented or (blank and not _continues(lines, position)) or not (underlined_entry or _continues(lines, position)):
+            if (
+                indented
+                or (blank and not _continues(lines, position))
+                or not (underlined_entry or _continues(lines, position))
+            ):
                 return position
         blank = False
     return len(lines)
@@ -133,7 +152,7 @@ def _field_end(lines: Sequence[str], start: int) -> int:
 
 
 def _entries(lines: Sequence[str], parameters: dict[str, str], *, numpy: bool) -> None:
-    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    margin = _margin(lines)
     names: list[str] = []
     text: list[str] = []
 
@@ -156,7 +175,9 @@ def _entries(lines: Sequence[str], parameters: dict[str, str], *, numpy: bool) -
 
 def _unwrapped(lines: Sequence[str]) -> str:
     """Wrapped prose as one line; list items and their indentation stay."""
-    margin = min((len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()), default=0)
+    if len(lines) == 1:
+        return lines[0].strip()
+    margin = _margin(lines[1:])
     result = ""
     for number, line in enumerate(lines):
         body = line.rstrip() if number == 0 else line[margin:].rstrip()
@@ -165,3 +186,13 @@ def _unwrapped(lines: Sequence[str]) -> str:
         listed = body[0] in " \t" or _ITEM.match(body)
         result += ("\n" if listed else " ") + body if result else body.strip()
     return result.strip()
+
+
+def _margin(lines: Sequence[str]) -> int:
+    """How far the least indented line that is not blank is indented."""
+    least = 1000
+    for line in lines:
+        text = line.lstrip()
+        if text and len(line) - len(text) < least:
+            least = len(line) - len(text)
+    return 0 if least == 1000 else least

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import types
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.definition.context import Context
-from toolcrib.definition.injection import injected_values
+from toolcrib.definition.injection import injected_values, injections
 from toolcrib.definition.result import ToolResult
 from toolcrib.definition.validation import validator_of
 from toolcrib.errors import CallError, NotRunningError
 
 if TYPE_CHECKING:
     from toolcrib.definition.tool import ToolDefinition
+
+_PLAIN = frozenset((dict, list, str, int, float, bool, type(None), ToolResult))
 
 InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 
@@ -25,9 +29,9 @@ def is_sync(tool: ToolDefinition) -> bool:
 
 def calls_async(handler: Any) -> bool:
     """Whether calling ``handler`` gives a coroutine or an asynchronous generator; sees through partials and objects."""
-    for candidate in (handler, getattr(handler, "func", None), getattr(type(handler), "__call__", None)):
-        while hasattr(candidate, "func"):
-            candidate = candidate.func
+    while isinstance(handler, functools.partial):
+        handler = handler.func
+    for candidate in (handler, getattr(type(handler), "__call__", None)):
         if inspect.iscoroutinefunction(candidate) or inspect.isasyncgenfunction(candidate):
             return True
     return False
@@ -47,13 +51,9 @@ def bind(
         InvalidParamsError: the arguments do not fit.
         DependencyMissingError: the context lacks what the tool needs.
     """
-    return _placed(tool, validator_of(tool).prepare(arguments)[1], Context() if context is None else context)
-
-
-def _placed(tool: ToolDefinition, values: dict[str, Any], context: Context) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    injected = injected_values(tool, context)
-    if injected:
-        values.update(injected)
+    values = validator_of(tool).values(arguments)
+    if injections(tool):
+        values.update(injected_values(tool, Context() if context is None else context))
     if tool.signature is None:
         return (values,), {}
     return tool.signature.placed(values)
@@ -78,8 +78,11 @@ async def call_handler(
         CallError: the arguments or the context do not fit, or the tool lives elsewhere.
         BaseException: whatever the handler raised.
     """
-    call = _prepared(tool, arguments, context)
-    value = await in_thread(call) if in_thread is not None and is_sync(tool) else call()
+    handler, positional, keywords = _prepared(tool, arguments, context)
+    if in_thread is not None and is_sync(tool):
+        value = await in_thread(lambda: _collected(handler(*positional, **keywords)))
+    else:
+        value = _collected(handler(*positional, **keywords))
     return await settled(value)
 
 
@@ -92,28 +95,26 @@ async def settled(value: Any) -> Any:
     return value
 
 
-def _prepared(tool: ToolDefinition, arguments: Mapping[str, Any] | None, context: Context | None) -> Callable[[], Any]:
+def _prepared(
+    tool: ToolDefinition, arguments: Mapping[str, Any] | None, context: Context | None
+) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
     handler = tool.handler
     if handler is None:
         raise NotRunningError(
             f"The tool {tool.name} lives outside this process (runtime {tool.runtime})",
             hint="Call it through a Crib or the service, which knows where it runs.",
         )
-    positional, keywords = bind(tool, arguments, context)
-
-    def call() -> Any:
-        value = handler(*positional, **keywords)
-        return _collected(value) if inspect.isgenerator(value) else value
-
-    return call
+    return handler, *bind(tool, arguments, context)
 
 
-def _collected(generator: Any) -> Any:
-    """A generator's returned value where it returns one, else the list of what it yields."""
+def _collected(value: Any) -> Any:
+    """A generator's returned value where it returns one, else the list of what it yields; anything else as it is."""
+    if type(value) is not types.GeneratorType:
+        return value
     items = []
     try:
         while True:
-            items.append(next(generator))
+            items.append(next(value))
     except StopIteration as stop:
         return items if stop.value is None else stop.value
 
@@ -130,9 +131,12 @@ def invoke(tool: ToolDefinition, arguments: Mapping[str, Any] | None, context: C
         'HI'
     """
     try:
-        value = _prepared(tool, arguments, context)()
-        if inspect.isawaitable(value) or inspect.isasyncgen(value):
-            value = _finished(value)
+        handler, positional, keywords = _prepared(tool, arguments, context)
+        value = handler(*positional, **keywords)
+        if type(value) not in _PLAIN:
+            value = _collected(value)
+            if inspect.isawaitable(value) or inspect.isasyncgen(value):
+                value = _finished(value)
         return ToolResult.of(value)
     except KeyboardInterrupt:
         raise

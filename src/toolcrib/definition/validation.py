@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.definition.injection import injections
-from toolcrib.definition.schema.check import compile_check
+from toolcrib.definition.schema.check import Check, compile_check
 from toolcrib.definition.schema.coerce import Coercion
 from toolcrib.definition.schema.describe import Problem, got, listed, unknown_key
 from toolcrib.definition.schema.keywords import UNSUPPORTED
@@ -21,7 +21,9 @@ _WRAPPERS = ("arguments", "parameters", "kwargs", "input")
 _BRANCHES = ("allOf", "anyOf", "oneOf")
 
 
-def validate(tool: ToolDefinition, arguments: Mapping[str, Any] | None, notes: list[str] | None = None) -> dict[str, Any]:
+def validate(
+    tool: ToolDefinition, arguments: Mapping[str, Any] | None, notes: list[str] | None = None
+) -> dict[str, Any]:
     """The arguments as the tool may be given them, still JSON; the caller's mapping is not changed (contract N006).
 
     What fits is never changed. What does not fit is repaired where nothing is lost (``"3"`` for an integer, JSON text for
@@ -74,7 +76,17 @@ class Validator:
         DefinitionError: its schema cannot be used.
     """
 
-    __slots__ = ("_check", "_injected", "_known", "_signature", "_strict_keys", "_thorough", "name", "schema", "source")
+    __slots__ = (
+        "_compiled_check",
+        "_injected",
+        "_known",
+        "_signature",
+        "_strict_keys",
+        "_thorough",
+        "name",
+        "schema",
+        "source",
+    )
 
     def __init__(self, tool: ToolDefinition) -> None:
         self.name = tool.name
@@ -84,8 +96,15 @@ class Validator:
         self.schema = without(self.source, self._injected)
         self._known = declared_keys(self.schema)
         self._strict_keys = tool.effects in ("write", "external")
-        self._check = compile_check(self.schema, exact=True)
+        self._compiled_check: Check | None = None
         self._thorough = _thorough_check(self.schema)
+
+    def _check(self, arguments: Any) -> list[Problem] | None:
+        """What the schema says is wrong; compiled when first needed, which for a typed function is its first error."""
+        check = self._compiled_check
+        if check is None:
+            check = self._compiled_check = compile_check(self.schema, exact=True)
+        return check(arguments)
 
     def prepare(
         self, arguments: Mapping[str, Any] | None, notes: list[str] | None = None
@@ -97,11 +116,23 @@ class Validator:
         """
         if type(arguments) is dict:
             try:
-                values = self._values(arguments)
+                return dict(arguments), self._values(arguments)
             except (_Unfit, RecursionError):
                 pass
-            else:
-                return dict(arguments), values
+        return self._repair(arguments, notes)
+
+    def values(self, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+        """What the handler gets; as `prepare`, for those who need nothing else."""
+        if type(arguments) is dict:
+            try:
+                return self._values(arguments)
+            except (_Unfit, RecursionError):
+                pass
+        return self._repair(arguments, None)[1]
+
+    def _repair(
+        self, arguments: Mapping[str, Any] | None, notes: list[str] | None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         try:
             return self._repaired({} if arguments is None else arguments, [] if notes is None else notes)
         except RecursionError:
@@ -182,7 +213,9 @@ class Validator:
             del notes[before:]
         return arguments
 
-    def _unwrapped(self, arguments: Mapping[str, Any], notes: list[str]) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    def _unwrapped(
+        self, arguments: Mapping[str, Any], notes: list[str]
+    ) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The arguments that were sent one level too deep, where what is inside fits without loss."""
         if len(arguments) != 1 or self._known is None:
             return None
@@ -207,7 +240,9 @@ class Validator:
         if unfit.cause is not None and self._signature is not None:
             others = self._signature.problems(unfit.cause, arguments)
         for problem in others:
-            if not any(problem.path[: len(path)] == path or path[: len(problem.path)] == problem.path for path in paths):
+            if not any(
+                problem.path[: len(path)] == path or path[: len(problem.path)] == problem.path for path in paths
+            ):
                 found.append(problem)
         return found or [Problem((), "other arguments", got(arguments), "type")]
 
@@ -268,7 +303,9 @@ def _thorough_check(schema: Mapping[str, Any]) -> Callable[[Any], list[Problem]]
     def check(value: Any) -> list[Problem]:
         try:
             return [
-                Problem(tuple(error.instance_path), f"a value for which {error.message} does not hold", "it", "unevaluated")
+                Problem(
+                    tuple(error.instance_path), f"a value for which {error.message} does not hold", "it", "unevaluated"
+                )
                 for error in validator.iter_errors(value)
             ]
         except ValueError:

@@ -38,12 +38,12 @@ class ActionMap:
             other = self._pairs.get(name)
             if other is not None and other != pair and not (replace and name == tool.name):
                 raise DuplicateToolError(
-                    f"{_words(pair, tool)} and {_words(other)} are both called {name!r}",
+                    f"The {_words(pair, tool)} and the action {other[1]!r} of the tool {other[0]!r} are both called {name!r}",
                     hint="Rename one of the tools or actions.",
                 )
         if taken is not None and not replace and pair is not None and action_of(taken) is None:
             raise DuplicateToolError(
-                f"{_words(pair, tool)} and the tool {taken.name!r}"
+                f"The {_words(pair, tool)} and the tool {taken.name!r}"
                 f"{f' of {taken.source}' if taken.source else ''} are both called {tool.name!r}",
                 hint="Rename one of them, or register with replace=True.",
             )
@@ -110,10 +110,10 @@ class ActionMap:
         return tool.made() if isinstance(tool, LazyTool) else tool
 
 
-def _words(pair: tuple[str, str] | None, tool: ToolDefinition | None = None) -> str:
+def _words(pair: tuple[str, str] | None, tool: ToolDefinition) -> str:
     if pair is not None:
-        return f"The action {pair[1]!r} of the tool {pair[0]!r}"
-    return f"The tool {tool.name!r}" if tool else "A tool"
+        return f"action {pair[1]!r} of the tool {pair[0]!r}"
+    return f"tool {tool.name!r}"
 
 
 def _class(tool: BaseTool) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -33,6 +32,8 @@ def check_name(name: str) -> str:
 
 def nearest(name: str, names: Iterable[str], limit: int = 3) -> list[str]:
     """The names most like ``name``, for an error text; never to run something else than was asked."""
+    import difflib
+
     folded = {candidate.casefold(): candidate for candidate in names}
     return [folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=limit, cutoff=0.6)]
 

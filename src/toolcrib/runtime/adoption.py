@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from toolcrib.runtime.connections import ConnectionPool
 from toolcrib.runtime.health import probe
-from toolcrib.runtime.http1 import ConnectionPool
 from toolcrib.runtime.ports import listening_ports
 from toolcrib.runtime.records import token_of
 
@@ -25,9 +25,7 @@ class ManualProcess:
     created: float
 
 
-async def find(
-    directories: Iterable[Path], first: int, last: int, pool: ConnectionPool
-) -> dict[Path, ManualProcess]:
+async def find(directories: Iterable[Path], first: int, last: int, pool: ConnectionPool) -> dict[Path, ManualProcess]:
     """The healthy processes started by hand in any of the folders, by folder.
 
     A process counts where it is this user's, works in a tool's folder, has that folder's ``main.py`` on its command

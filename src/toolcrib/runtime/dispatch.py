@@ -20,8 +20,9 @@ from toolcrib.errors import (
     TooLargeError,
     UpstreamError,
 )
+from toolcrib.runtime.connections import ConnectionPool
 from toolcrib.runtime.credentials import secret
-from toolcrib.runtime.http1 import Answer, BodyTooLarge, ConnectionLost, ConnectionPool, InvalidAnswer
+from toolcrib.runtime.http1 import Answer, BodyTooLarge, ConnectionLost, InvalidAnswer
 from toolcrib.runtime.status import Endpoint
 
 if TYPE_CHECKING:
@@ -121,10 +122,14 @@ class Dispatcher:
                 f"Tool {tool.name!r} answered with more than {limit} bytes",
                 hint="Ask for less at once, or raise TOOLCRIB_RESPONSE_LIMIT.",
             ) from None
-        except (ConnectionLost, InvalidAnswer) as error:
-            what = "closed the connection before it had answered" if isinstance(error, ConnectionLost) else "sent no HTTP"
+        except ConnectionLost as error:
             raise UpstreamError(
-                f"Tool {tool.name!r} {what}: {error}", hint="Its log may say why; the call may have been carried out."
+                f"Tool {tool.name!r} closed the connection before it had answered: {error}",
+                hint="Its log may say why; the call may have been carried out.",
+            ) from error
+        except InvalidAnswer as error:
+            raise UpstreamError(
+                f"Tool {tool.name!r} answered with something that is not HTTP: {error}", hint="Its log may say why."
             ) from error
 
 
@@ -213,12 +218,12 @@ def _excerpt(answer: Answer) -> str:
 
 def _query(params: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Parameters as a query: a list repeats its name, an object is JSON, None is left out."""
-    pairs = []
-    for name, value in params.items():
-        for item in value if isinstance(value, list | tuple) else [value]:
-            if item is not None:
-                pairs.append((name, item if isinstance(item, str) else to_json(item).decode()))
-    return pairs
+    return [
+        (name, item if isinstance(item, str) else to_json(item).decode())
+        for name, value in params.items()
+        for item in (value if isinstance(value, list | tuple) else [value])
+        if item is not None
+    ]
 
 
 def _authenticate(tool: ToolDefinition, headers: list[tuple[str, str]], query: list[tuple[str, str]]) -> None:

@@ -157,8 +157,8 @@ def read_requirements(tool_id: str, directory: Path) -> Requirements:
     if not _add_file(said, directory / "pyproject.toml"):
         raise StartFailedError(
             not_running(tool_id, f"{main} does not say what it needs"),
-            hint="Begin main.py with a PEP 723 header: # /// script, # dependencies = [], # ///; or put a pyproject.toml "
-            "beside it.",
+            hint="Begin main.py with a PEP 723 header, the lines # /// script, # dependencies = [] and # ///, "
+            "or put a pyproject.toml beside it.",
         )
     _add_file(said, directory / "uv.lock")
     return Requirements(directory, True, said.hexdigest())
@@ -235,7 +235,9 @@ async def _run_uv(
     raise _failed(tool_id, f"uv {' '.join(arguments[:2])} ended with code {code}", lines, directory)
 
 
-async def _run(argv: list[str], directory: Path, environment: Mapping[str, str], progress: Progress) -> tuple[int, list[str]]:
+async def _run(
+    argv: list[str], directory: Path, environment: Mapping[str, str], progress: Progress
+) -> tuple[int, list[str]]:
     process = await asyncio.create_subprocess_exec(
         *argv,
         cwd=directory,

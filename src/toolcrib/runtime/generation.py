@@ -8,7 +8,6 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -18,10 +17,10 @@ from toolcrib.definition.tool import ToolDefinition
 from toolcrib.errors import StartFailedError
 from toolcrib.runtime import adoption
 from toolcrib.runtime.adoption import ManualProcess
+from toolcrib.runtime.connections import ConnectionPool
 from toolcrib.runtime.environment import LAUNCH_VARIABLES, Environments, find_uv, not_running
 from toolcrib.runtime.guard_process import GuardProcess
 from toolcrib.runtime.health import NotHealthyError, exit_text, wait_until_healthy
-from toolcrib.runtime.http1 import ConnectionPool
 from toolcrib.runtime.logs import ToolLog
 from toolcrib.runtime.ports import NoPortError, PortAllocator, can_bind, holder_of
 from toolcrib.runtime.process import ExitWatch, ToolProcess, base_environment, end_group, kill_marked
@@ -105,7 +104,9 @@ class OwnGeneration:
         self._services = services
         self._log = log
         variables = self._variables(deployment)
-        hidden = [value for name, value in variables.items() if name in deployment.environment and _is_secret(name, value)]
+        hidden = [
+            value for name, value in variables.items() if name in deployment.environment and _is_secret(name, value)
+        ]
         log.begin(command_of(port), secrets=hidden)
         self.process = ToolProcess([*argv, "--port", str(port)], directory, variables, log.write)
         self.pid = self.process.pid
@@ -135,7 +136,7 @@ class OwnGeneration:
         await self.process.stop(grace)
         await asyncio.to_thread(kill_marked, TOKEN_VARIABLE, self.token)
         self._services.guard.remove(self.pid)
-        self._services.records.remove(self._tool_id)
+        self._services.records.remove(self._record)
         self._services.ports.release(self.port)
         self._log.close()
 
@@ -168,10 +169,12 @@ class AdoptedGeneration:
         self._watch.close()
 
 
-async def launch(tool: ToolDefinition, services: Services, log: ToolLog, preferred: int | None, interpreter: Path) -> OwnGeneration:
+async def launch(
+    tool: ToolDefinition, services: Services, log: ToolLog, preferred: int | None, interpreter: Path
+) -> OwnGeneration:
     """Start a tool's process on a port that is free and wait until it is healthy (contract T018, T021, T022).
 
-    A process that ends because its port was taken in the meantime is started again on the next one, three times at most.
+    A process that ends because its port was taken in the meantime is started again on the next, at most three times.
 
     Args:
         tool: a local tool.
@@ -255,7 +258,9 @@ def deployment_of(tool: ToolDefinition) -> tuple[Deployment, Path]:
         StartFailedError: it has none.
     """
     if tool.deployment is None or tool.deployment.directory is None:
-        raise StartFailedError(not_running(tool.name, "it has no folder"), hint="A local tool is a folder with main.py.")
+        raise StartFailedError(
+            not_running(tool.name, "it has no folder"), hint="A local tool is a folder with main.py."
+        )
     return tool.deployment, tool.deployment.directory
 
 
@@ -286,6 +291,3 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size
-
-
-Progress = Callable[[str], None]

@@ -48,8 +48,8 @@ def signal_group(group: int, number: int) -> bool:
 def is_ours(group: int, started: str) -> bool:
     """Whether the group is still the one that was recorded.
 
-    While a member lives its leader's process id is not given away, so a leader with another start time is a stranger and
-    a missing leader means that the members are what the leader left behind.
+    While a member lives its leader's process id is not given away, so a leader with another start time is a stranger,
+    and a missing leader means that the members are what the leader left behind.
     """
     return start_time(group) in (started, None, "0") and signal_group(group, 0)
 

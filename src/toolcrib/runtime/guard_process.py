@@ -27,6 +27,7 @@ class GuardProcess:
         self._watch: ExitWatch | None = None
         self._restarts = 0
         self._closing = False
+        self._gone = asyncio.Event()
 
     @property
     def pid(self) -> int | None:
@@ -65,10 +66,8 @@ class GuardProcess:
         if self._popen is None:
             return
         self._close_input()
-        loop = asyncio.get_running_loop()
-        limit = loop.time() + END_SECONDS
-        while self._popen is not None and loop.time() < limit:
-            await asyncio.sleep(0.01)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._gone.wait(), END_SECONDS)
         if self._popen is not None:
             self._popen.kill()
             self._ended()
@@ -95,3 +94,5 @@ class GuardProcess:
         if not self._closing and self._restarts < MOST_RESTARTS:
             self._restarts += 1
             self.start()
+        else:
+            self._gone.set()

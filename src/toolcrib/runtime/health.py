@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from pydantic_core import from_json
 
-from toolcrib.runtime.http1 import BodyTooLarge, ConnectionLost, ConnectionPool, InvalidAnswer
+from toolcrib.runtime.connections import ConnectionPool
+from toolcrib.runtime.http1 import BodyTooLarge, ConnectionLost, InvalidAnswer
 from toolcrib.runtime.ports import listening_ports
 from toolcrib.runtime.process import ToolProcess, group_members
 
@@ -65,15 +67,7 @@ async def wait_until_healthy(process: ToolProcess, port: int, token: str, second
     last = "nothing listened on the port"
     while True:
         if _listens(process, port):
-            asking = asyncio.ensure_future(probe(pool, port, token))
-            try:
-                await asyncio.wait(
-                    {asking, process.exited}, timeout=limit - loop.time(), return_when=asyncio.FIRST_COMPLETED
-                )
-            finally:
-                if not asking.done():
-                    asking.cancel()
-            answer = asking.result() if asking.done() else last
+            answer = await _ask_while_it_lives(process, port, token, limit - loop.time(), pool)
             if answer is None and not process.exited.done():
                 return
             last = answer or last
@@ -82,6 +76,18 @@ async def wait_until_healthy(process: ToolProcess, port: int, token: str, second
         if loop.time() >= limit:
             raise NotHealthyError(f"it did not become healthy within {seconds:g} s ({last})")
         pause = min(pause * PAUSE_GROWTH, LONGEST_PAUSE)
+
+
+async def _ask_while_it_lives(
+    process: ToolProcess, port: int, token: str, seconds: float, pool: ConnectionPool
+) -> str | None:
+    asking = asyncio.ensure_future(probe(pool, port, token))
+    waiting: set[asyncio.Future[Any]] = {asking, process.exited}
+    try:
+        await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        return asking.result() if asking.done() else "GET /health gave no answer"
+    finally:
+        asking.cancel()
 
 
 def _listens(process: ToolProcess, port: int) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Callable
-from types import TracebackType
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from toolcrib.definition.call import Deadline
+from toolcrib.definition.deployment import Deployment
 from toolcrib.definition.tool import ToolDefinition
-from toolcrib.errors import CallError, DeadlineExceeded, NotRunningError, StartFailedError, UpstreamError
+from toolcrib.errors import CallError, DeadlineExceeded, NotRunningError, StartFailedError
 from toolcrib.runtime import adoption
 from toolcrib.runtime.environment import not_running
 from toolcrib.runtime.generation import (
@@ -23,14 +24,12 @@ from toolcrib.runtime.generation import (
     fingerprint,
     launch,
 )
-from toolcrib.runtime.http1 import ConnectionLost
 from toolcrib.runtime.lifecycle import check
 from toolcrib.runtime.logs import ToolLog
 from toolcrib.runtime.ports import LOOPBACK
 from toolcrib.runtime.status import Endpoint, Lifecycle, ToolStatus
 
 STARTS_PER_CALL = 3
-EXIT_SECONDS = 0.5
 
 Progress = Callable[[str], None]
 _T = TypeVar("_T")
@@ -40,8 +39,8 @@ class Instance:
     """A tool's life: who may use it, when it starts, when it ends.
 
     Everything happens in one event loop, and what is decided together is done without waiting in between: that is the
-    lock under which calls are counted and draining begins. Two tasks change the life cycle, one that starts and one that
-    stops, never both at a time.
+    lock under which calls are counted and draining begins. Two tasks change the life cycle, one that starts and one
+    that stops, never both at a time.
 
     Args:
         tool: a local tool.
@@ -52,6 +51,7 @@ class Instance:
         self.tool = tool
         self.in_flight = 0
         self.lifecycle = Lifecycle.INACTIVE
+        self._closed: str | None = None
         self._services = services
         self._reason: str | None = None
         self._generation: Generation | None = None
@@ -117,6 +117,8 @@ class Instance:
         try:
             starts = 0
             while self.lifecycle is not Lifecycle.ACTIVE:
+                if self._closed is not None:
+                    raise NotRunningError(not_running(self.tool.name, self._closed))
                 if self._stopping is not None:
                     await self._wait(self._stopping, deadline)
                     continue
@@ -149,8 +151,8 @@ class Instance:
         done, _ = await asyncio.wait({task}, timeout=deadline.remaining())
         if not done:
             raise DeadlineExceeded(
-                f"Tool {self.tool.name!r} did not answer within {deadline.seconds:g} s: it is still {self.lifecycle.value}"
-                + (f" ({self._reason})" if self._reason else ""),
+                f"Tool {self.tool.name!r} did not answer within {deadline.seconds:g} s: "
+                + f"it is still {self.lifecycle.value}{f' ({self._reason})' if self._reason else ''}",
                 hint="Its start goes on; call it again in a moment, or allow more time with timeout.",
             )
         return task.result()
@@ -184,7 +186,7 @@ class Instance:
     async def _launch(self) -> None:
         tool = self.tool
         stamp = fingerprint(deployment_of(tool)[1])
-        interpreter = await self._prepare(self._note)
+        interpreter = await self._prepare(lambda line: None)
         async with self._services.slots:
             self._change(Lifecycle.STARTING, None)
             generation = await launch(tool, self._services, self.log, self._preferred, interpreter)
@@ -196,24 +198,19 @@ class Instance:
         """Take over what somebody started by hand, if there is such a process (contract T027)."""
         directory = deployment_of(self.tool)[1]
         settings = self._services.settings
-        found = await adoption.find(
-            [directory], settings.first_tool_port, settings.last_tool_port, self._services.pool
-        )
+        found = await adoption.find([directory], settings.first_tool_port, settings.last_tool_port, self._services.pool)
         return directory in found and self.take_over(found[directory])
 
     def take_over(self, manual: adoption.ManualProcess) -> bool:
         """Use a process that was started by hand, unless one answers already."""
         if self._generation is None and self._stopping is None and self.lifecycle is not Lifecycle.STARTING:
-            generation = AdoptedGeneration(manual)
-            if not generation.ended.done():
-                self._take(generation)
+            self._take(AdoptedGeneration(manual))
         return self.lifecycle is Lifecycle.ACTIVE
 
     def _take(self, generation: Generation) -> None:
         deployment, _ = deployment_of(self.tool)
-        path = quote(deployment.endpoint.lstrip("/"), safe="/:@!$&'()*+,;=-._~%?")
         self._generation = generation
-        self._endpoint = Endpoint(f"http://{LOOPBACK}:{generation.port}/{path}", generation.port, deployment.method)
+        self._endpoint = _endpoint_of(deployment, generation.port)
         self._change(Lifecycle.ACTIVE, None)
         generation.ended.add_done_callback(lambda ended: self._process_ended(generation, ended.result()))
         self._last_used = asyncio.get_running_loop().time()
@@ -221,15 +218,30 @@ class Instance:
             self._arm_idle(deployment.idle_timeout)
 
     async def prepare(self, progress: Progress) -> None:
-        """Prepare the environment only."""
-        if self.lifecycle in (Lifecycle.INACTIVE, Lifecycle.STOPPED, Lifecycle.FAILED):
-            progress = self._with_note(progress)
+        """Prepare the environment only; its lines go to the log as well, where no process is writing there."""
         await self._prepare(progress)
 
     async def _prepare(self, progress: Progress) -> Path:
         directory = deployment_of(self.tool)[1]
+        begun = False
+
+        def note(line: str) -> None:
+            nonlocal begun
+            if not begun and self._generation is None:
+                self.log.begin("uv sync --script main.py")
+                begun = True
+            if begun:
+                self.log.note(line)
+            if self.lifecycle is Lifecycle.QUEUED:
+                self._reason = line
+            progress(line)
+
         async with self._preparing:
-            return await self._services.environments.prepare(self.tool.name, directory, progress)
+            try:
+                return await self._services.environments.prepare(self.tool.name, directory, note)
+            finally:
+                if begun:
+                    self.log.close()
 
     # Stopping.
 
@@ -242,19 +254,21 @@ class Instance:
 
     async def stop_completely(self, reason: str, *, drain: float) -> None:
         """Stop, wherever in its life the tool is, and wait until no process of it is left."""
-        while True:
-            if self._starting is not None:
-                self._starting.cancel()
-                await asyncio.wait({self._starting})
-            stopping = self.stop(reason, drain=drain)
-            if stopping is None:
-                break
+        starting = self._starting
+        if starting is not None:
+            # A task that is cancelled before its first step could not put things in order.
+            await asyncio.sleep(0)
+            starting.cancel()
+            await asyncio.wait({starting})
+        stopping = self.stop(reason, drain=drain)
+        if stopping is not None:
             await asyncio.wait({stopping})
         if self.lifecycle is Lifecycle.FAILED:
             self._change(Lifecycle.STOPPED, reason)
 
     async def close(self, reason: str, *, drain: float) -> None:
-        """Stop at the end of the service; what was started by hand stays."""
+        """Stop for good; what was started by hand stays."""
+        self._closed = reason
         generation = self._generation
         if generation is not None and generation.adopted and self.lifecycle is Lifecycle.ACTIVE:
             self._forget(Lifecycle.STOPPED, reason)
@@ -268,11 +282,10 @@ class Instance:
         try:
             self._drained.clear()
             if self.in_flight:
-                waiting = asyncio.ensure_future(self._drained.wait())
-                await asyncio.wait(
-                    {waiting, generation.ended}, timeout=drain, return_when=asyncio.FIRST_COMPLETED
-                )
-                waiting.cancel()
+                drained = asyncio.ensure_future(self._drained.wait())
+                waiting: set[asyncio.Future[Any]] = {drained, generation.ended}
+                await asyncio.wait(waiting, timeout=drain, return_when=asyncio.FIRST_COMPLETED)
+                drained.cancel()
             self._change(Lifecycle.STOPPING, reason)
             await generation.finish(self._services.settings.stop_grace)
         finally:
@@ -317,61 +330,21 @@ class Instance:
     # Changes of the definition.
 
     def redefine(self, tool: ToolDefinition) -> None:
-        """Take a new definition; where it or main.py differs from what runs, drain, so that the next call starts anew."""
+        """Take a new definition; where it or main.py differs from what runs, drain: the next call starts anew."""
         before, self.tool = self.tool, tool
         if self.lifecycle is not Lifecycle.ACTIVE or self._generation is None:
             return
         deployment, directory = deployment_of(tool)
         if self._generation.adopted:
-            self._take_endpoint()
+            self._endpoint = _endpoint_of(deployment, self._generation.port)
         elif deployment != before.deployment or fingerprint(directory) != self._fingerprint:
             self.stop("its definition or its program changed", drain=deployment.timeout)
-
-    def _note(self, text: str) -> None:
-        self._reason = text
 
     def _change(self, lifecycle: Lifecycle, reason: str | None) -> None:
         self.lifecycle = check(self.lifecycle, lifecycle)
         self._reason = reason
 
 
-class Lease:
-    """One call's use of a tool, as a context manager; see `Supervisor.lease`."""
-
-    __slots__ = ("_deadline", "_generation", "_instance", "_start")
-
-    def __init__(self, instance: Instance, deadline: Deadline, *, start: bool) -> None:
-        self._instance = instance
-        self._deadline = deadline
-        self._start = start
-        self._generation: Generation | None = None
-
-    async def __aenter__(self) -> Endpoint:
-        self._generation = await self._instance.admit(self._deadline, start=self._start)
-        endpoint = self._instance.endpoint
-        assert endpoint is not None
-        return endpoint
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._instance.leave()
-        if isinstance(error, UpstreamError) and isinstance(error.__cause__, ConnectionLost):
-            await self._explain(error)
-
-    async def _explain(self, error: UpstreamError) -> None:
-        """Where the connection was lost because the process ended, say that instead."""
-        generation = self._generation
-        assert generation is not None
-        await asyncio.wait({generation.ended}, timeout=EXIT_SECONDS)
-        if not generation.ended.done():
-            return
-        name = self._instance.tool.name
-        text = f"Tool {name!r} {generation.ended.result()} while it worked on the call"
-        if generation.last_lines:
-            text += "\nThe last lines of its log:\n" + "\n".join(generation.last_lines)
-        raise UpstreamError(
-            text,
-            hint=f"The call may have been carried out; the next call starts the tool again. "
-            f"Its log: {self._instance.log.shown}",
-        ) from error
+def _endpoint_of(deployment: Deployment, port: int) -> Endpoint:
+    path = quote(deployment.endpoint.lstrip("/"), safe="/:@!$&'()*+,;=-._~%?")
+    return Endpoint(f"http://{LOOPBACK}:{port}/{path}", port, deployment.method)

@@ -18,7 +18,7 @@ TRANSITIONS: Mapping[Lifecycle, frozenset[Lifecycle]] = {
     _L.STOPPED: frozenset({_L.QUEUED, _L.ACTIVE}),
     _L.FAILED: frozenset({_L.QUEUED, _L.ACTIVE, _L.STOPPED}),
 }
-"""Every legal step (contract T020). A step to ACTIVE that skips STARTING adopts what somebody started by hand (T027)."""
+"""Every legal step (contract T020). A step to ACTIVE that skips STARTING adopts what was started by hand (T027)."""
 
 
 class IllegalTransitionError(RuntimeError):

@@ -36,6 +36,7 @@ class ToolLog:
         self._size = 0
         self._last_run: int | None = None
         self._last_run_size = 0
+        self._has_last_run = False
         self._tail = bytearray()
         self._secrets: tuple[bytes, ...] = ()
         self._held = b""
@@ -44,7 +45,7 @@ class ToolLog:
     def shown(self) -> Path:
         """The file to show a person: ``tests/last_run.log`` where it could be written, else `path`."""
         path = self._last_run_path
-        return path if path is not None and self._last_run is not None else self.path
+        return path if path is not None and self._has_last_run else self.path
 
     def begin(self, command: str, *, secrets: Sequence[str] = ()) -> None:
         """Begin a run.
@@ -66,6 +67,7 @@ class ToolLog:
 
     def _begin_last_run(self) -> None:
         path = self._last_run_path
+        self._has_last_run = False
         if path is None:
             return
         with contextlib.suppress(OSError):
@@ -74,6 +76,7 @@ class ToolLog:
             path.unlink(missing_ok=True)
             self._last_run = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
             self._last_run_size = 0
+            self._has_last_run = True
 
     def write(self, chunk: bytes) -> None:
         """Add what a process wrote."""

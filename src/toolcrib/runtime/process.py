@@ -19,8 +19,11 @@ POLL_SECONDS = 0.05
 KILL_SECONDS = 5.0
 
 BASE_VARIABLES = frozenset(
-    "PATH HOME LANG TZ TMPDIR USER LOGNAME SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE SYSTEMROOT "
-    "HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy".split()
+    {
+        *("PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LOGNAME", "SYSTEMROOT"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
+    }
 )
 
 
@@ -218,7 +221,7 @@ async def end_group(group: int, grace: float) -> None:
 
 
 def kill_marked(variable: str, value: str) -> None:
-    """Kill every process that has ``variable=value`` in its environment: what left the group in a session of its own."""
+    """Kill every process that has ``variable=value`` in its environment: what went into a session of its own."""
     import psutil
 
     for process in psutil.process_iter():

@@ -73,9 +73,12 @@ class ProcessRecords:
             Path(temporary).unlink(missing_ok=True)
             raise
 
-    def remove(self, tool_id: str) -> None:
-        """Forget a tool's process."""
-        self._path(tool_id).unlink(missing_ok=True)
+    def remove(self, record: ProcessRecord) -> None:
+        """Forget a process, unless its tool has another one by now."""
+        path = self._path(record.tool_id)
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            if ProcessRecord(**json.loads(path.read_bytes())) == record:
+                path.unlink()
 
     def take_all(self) -> list[ProcessRecord]:
         """Remove every record and return those that can be read."""

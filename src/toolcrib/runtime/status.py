@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
 
-class Lifecycle(str, Enum):
+class Lifecycle(StrEnum):
     """Where a tool is in its life: S2's four states are the main road (contract T020).
 
-        INACTIVE ─call─▶ QUEUED ─slot─▶ STARTING ─healthy─▶ ACTIVE ─idle│stop─▶ DRAINING ─▶ STOPPING ─▶ STOPPED
-        STARTING ─exit│timeout─▶ FAILED        ACTIVE ─process exit─▶ STOPPED        STOPPED│FAILED ─call─▶ QUEUED
+    INACTIVE ─call─▶ QUEUED ─slot─▶ STARTING ─healthy─▶ ACTIVE ─idle│stop─▶ DRAINING ─▶ STOPPING ─▶ STOPPED
+    STARTING ─exit│timeout─▶ FAILED        ACTIVE ─process exit─▶ STOPPED        STOPPED│FAILED ─call─▶ QUEUED
     """
 
     INACTIVE = "inactive"

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolcrib.definition.call import Deadline
 from toolcrib.definition.tool import ToolDefinition
 from toolcrib.errors import NotRunningError, UnknownToolError
 from toolcrib.runtime import adoption
+from toolcrib.runtime.connections import ConnectionPool
 from toolcrib.runtime.environment import Environments
 from toolcrib.runtime.generation import Services, end_leftover
 from toolcrib.runtime.guard_process import GuardProcess
-from toolcrib.runtime.http1 import ConnectionPool
-from toolcrib.runtime.instance import Instance, Lease
+from toolcrib.runtime.instance import Instance
+from toolcrib.runtime.lease import Lease
 from toolcrib.runtime.ports import PortAllocator
 from toolcrib.runtime.records import HomeLock, ProcessRecords
 from toolcrib.runtime.status import Endpoint, Lifecycle, ToolStatus
@@ -32,8 +33,8 @@ def _ignore(line: str) -> None:
 class Supervisor:
     """Starts, watches and stops the processes of local tools.
 
-    It belongs to one event loop; between `open` and `close` it holds the lock of ``TOOLCRIB_HOME``. Ends every process it
-    began: at `close`, when the tool is idle, and, through its guard, when this process is killed.
+    It belongs to one event loop; between `open` and `close` it holds the lock of ``TOOLCRIB_HOME``. It ends every
+    process it began: at `close`, when the tool is idle, and, through its guard, when this process is killed.
 
     Args:
         settings: home, ports, grace, whether calls start tools.
@@ -202,8 +203,8 @@ class Supervisor:
             raise UnknownToolError(f"Tool not found: {tool_id}", hint="GET /tools lists the tools.")
         return instance
 
-    def _spawn(self, work: object) -> None:
-        task = asyncio.get_running_loop().create_task(work)  # type: ignore[arg-type,var-annotated]
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 

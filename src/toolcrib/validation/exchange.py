@@ -12,8 +12,9 @@ from toolcrib.definition.call import Deadline
 from toolcrib.definition.result import ToolResult
 from toolcrib.definition.tool import ToolDefinition
 from toolcrib.errors import CallError
+from toolcrib.runtime.connections import ConnectionPool
 from toolcrib.runtime.dispatch import interpret
-from toolcrib.runtime.http1 import Answer, BodyTooLarge, ConnectionLost, ConnectionPool, InvalidAnswer
+from toolcrib.runtime.http1 import Answer, BodyTooLarge, ConnectionLost, InvalidAnswer
 from toolcrib.runtime.status import Endpoint
 
 CALL_SECONDS = 60.0

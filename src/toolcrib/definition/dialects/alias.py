@@ -36,5 +36,7 @@ def shortened(description: str, longest: int = LONGEST_DESCRIPTION) -> str:
         return description
     room = description[: longest - 2]
     ends = [match.end() for match in re.finditer(r"[.!?](?=\s)|[。！？]|\n", room)]
-    cut = ends[-1] if ends and ends[-1] > longest // 2 else room.rfind(" ") if " " in room[longest // 2 :] else len(room)
+    cut = (
+        ends[-1] if ends and ends[-1] > longest // 2 else room.rfind(" ") if " " in room[longest // 2 :] else len(room)
+    )
     return room[:cut].rstrip() + " …"

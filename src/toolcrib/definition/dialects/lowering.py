@@ -43,13 +43,22 @@ def inlined(root: Mapping[str, Any]) -> Json:
         if not isinstance(schema, Mapping):
             return schema
         reference = schema.get("$ref")
-        rest = {key: value for key, value in schema.items() if key not in ("$ref", "$defs", "definitions", "$anchor", "$id", "$schema")}
+        rest = {
+            key: value
+            for key, value in schema.items()
+            if key not in ("$ref", "$defs", "definitions", "$anchor", "$id", "$schema")
+        }
         if isinstance(reference, str):
             if reference in above:
-                return {"type": "object", "description": f"Nested further in the same way ({reference.rsplit('/', 1)[-1]})."}
+                return {
+                    "type": "object",
+                    "description": f"Nested further in the same way ({reference.rsplit('/', 1)[-1]}).",
+                }
             target = resolve(root, reference)
             target = target if isinstance(target, Mapping) else {}
-            return expand({**{k: v for k, v in target.items() if k not in ("$defs", "definitions")}, **rest}, (*above, reference))
+            return expand(
+                {**{k: v for k, v in target.items() if k not in ("$defs", "definitions")}, **rest}, (*above, reference)
+            )
         result: Json = {}
         for key, value in rest.items():
             if key in _NAMED and isinstance(value, Mapping):
@@ -69,7 +78,11 @@ def object_root(schema: Mapping[str, Any]) -> Json:
 
     What the alternatives say beyond that is checked when the call comes.
     """
-    result: Json = {key: value for key, value in schema.items() if key not in ("$schema", "$id", *_UNIONS, "allOf", "$ref", "not", "if", "then", "else", "enum", "const")}
+    result: Json = {
+        key: value
+        for key, value in schema.items()
+        if key not in ("$schema", "$id", *_UNIONS, "allOf", "$ref", "not", "if", "then", "else", "enum", "const")
+    }
     properties: dict[str, Any] = dict(schema.get("properties") or {})
     required: list[str] = list(schema.get("required") or ())
     if "$ref" in schema:
@@ -77,12 +90,20 @@ def object_root(schema: Mapping[str, Any]) -> Json:
     for part in schema.get("allOf") or ():
         _add(followed(schema, part), schema, properties, required)
     for keyword in _UNIONS:
-        branches = [object_root({**_definitions(schema), **branch}) for one in schema.get(keyword) or () if isinstance(branch := followed(schema, one), Mapping)]
+        branches = [
+            object_root({**_definitions(schema), **branch})
+            for one in schema.get(keyword) or ()
+            if isinstance(branch := followed(schema, one), Mapping)
+        ]
         if branches:
             for branch in branches:
                 for name, one in branch["properties"].items():
                     properties[name] = merged(properties[name], one) if name in properties else one
-            required += [name for name in branches[0].get("required", ()) if all(name in one.get("required", ()) for one in branches)]
+            required += [
+                name
+                for name in branches[0].get("required", ())
+                if all(name in one.get("required", ()) for one in branches)
+            ]
     result["type"] = "object"
     result["properties"] = properties
     if "required" in result or required:
@@ -156,7 +177,13 @@ def allowing_null(schema: Json) -> Json:
     values = values_of(schema)
     if isinstance(kinds, str) and kinds != "null":
         result = {**schema, "type": [kinds, "null"]}
-        return {**result, "enum": [*values, None]} if values is not None and "const" not in schema else result if values is None else {"anyOf": [schema, {"type": "null"}]}
+        return (
+            {**result, "enum": [*values, None]}
+            if values is not None and "const" not in schema
+            else result
+            if values is None
+            else {"anyOf": [schema, {"type": "null"}]}
+        )
     if isinstance(kinds, list):
         return schema if "null" in kinds else {**schema, "type": [*kinds, "null"]}
     if any(one.get("type") == "null" for one in schema.get("anyOf", ()) if isinstance(one, Mapping)):

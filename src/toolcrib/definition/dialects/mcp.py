@@ -20,17 +20,17 @@ def mcp(tool: ToolDefinition) -> dict[str, Any]:
     output = tool.output_schema
     if output is not None and output.get("type") == "object":
         entry["outputSchema"] = lowering.each_schema(output, lowering.without_nullable)
-    if hints := annotations(tool):
+    if hints := hints_of(tool):
         entry["annotations"] = hints
     return entry
 
 
-def annotations(tool: ToolDefinition) -> dict[str, Any]:
+def hints_of(tool: ToolDefinition) -> dict[str, Any]:
     """MCP's hints, from effects and idempotence; what was not declared is not claimed.
 
     Example:
         >>> from toolcrib.definition.tool import ToolDefinition
-        >>> annotations(ToolDefinition("clock", "", {}, effects="none"))
+        >>> hints_of(ToolDefinition("clock", "", {}, effects="none"))
         {'readOnlyHint': True, 'openWorldHint': False}
     """
     hints: dict[str, Any] = {"title": tool.title} if tool.title else {}

@@ -32,7 +32,11 @@ def chat_completions(tool: ToolDefinition, *, strict: bool = False) -> dict[str,
             false, and `why_not_strict` tells the reason.
     """
     parameters, is_strict = _parameters(tool, strict)
-    function: dict[str, Any] = {"name": alias(tool.name), "description": shortened(tool.description), "parameters": parameters}
+    function: dict[str, Any] = {
+        "name": alias(tool.name),
+        "description": shortened(tool.description),
+        "parameters": parameters,
+    }
     if strict:
         function["strict"] = is_strict
     return {"type": "function", "function": function}
@@ -95,7 +99,9 @@ def why_not_strict(schema: Mapping[str, Any]) -> str | None:
             return f"{path} is too large or too deep"
         prefix = "" if path == "the object" else f"{path}."
         members = (one.get("properties") or {}).items()
-        return next((why for name, member in members if (why := look(member, f"{prefix}{name}", depth + 1)) is not None), None)
+        return next(
+            (why for name, member in members if (why := look(member, f"{prefix}{name}", depth + 1)) is not None), None
+        )
 
     parts = [("the object", {"type": "object", **schema})]
     parts += [(name, one) for key in ("$defs", "definitions") for name, one in (schema.get(key) or {}).items()]
@@ -118,12 +124,17 @@ def _tightened(schema: Json) -> Json:
         schema = lowering.described(schema, f"Default: {json.dumps(schema['default'], ensure_ascii=False)}.")
     if isinstance(schema.get("$ref"), str):
         schema = {**schema, "$ref": schema["$ref"].replace("#/definitions/", "#/$defs/")}
-        return {"$ref": schema["$ref"]} if "description" not in schema else {"anyOf": [{"$ref": schema["$ref"]}], "description": schema["description"]}
+        return (
+            {"$ref": schema["$ref"]}
+            if "description" not in schema
+            else {"anyOf": [{"$ref": schema["$ref"]}], "description": schema["description"]}
+        )
     kinds = schema["type"] if isinstance(schema.get("type"), list) else [schema.get("type")]
     if "object" in kinds:
         needed = schema.get("required") or ()
         members = {
-            name: one if name in needed else lowering.allowing_null(one) for name, one in (schema.get("properties") or {}).items()
+            name: one if name in needed else lowering.allowing_null(one)
+            for name, one in (schema.get("properties") or {}).items()
         }
         schema = {**schema, "properties": members, "required": list(members), "additionalProperties": False}
     if "type" not in schema and (values := lowering.values_of(schema)) is not None:

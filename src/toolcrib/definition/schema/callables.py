@@ -55,7 +55,8 @@ def check_callable(function: Any) -> None:
         return
     if isinstance(function, type):
         raise DefinitionError(
-            f"{function.__name__} is a class, not a function", hint="Make a tool of one of its methods, or of an object with __call__."
+            f"{function.__name__} is a class, not a function",
+            hint="Make a tool of one of its methods, or of an object with __call__.",
         )
     if not callable(function):
         hint = "Put @tool below @classmethod." if isinstance(function, classmethod) else "A tool is made of a function."
@@ -75,6 +76,8 @@ def _check_no_method(function: types.FunctionType) -> None:
 
 def inner_function(function: Any) -> Any:
     """The function that was written: below partials, decorators that say what they wrap, bound methods and objects."""
+    if type(function) is types.FunctionType and not function.__dict__:
+        return function
     while True:
         if isinstance(function, functools.partial):
             function = function.func
@@ -82,7 +85,9 @@ def inner_function(function: Any) -> Any:
             function = function.__func__
         elif isinstance(function, (types.FunctionType, staticmethod)) and hasattr(function, "__wrapped__"):
             function = function.__wrapped__
-        elif not isinstance(function, types.FunctionType) and isinstance(getattr(type(function), "__call__", None), types.FunctionType):
+        elif not isinstance(function, types.FunctionType) and isinstance(
+            getattr(type(function), "__call__", None), types.FunctionType
+        ):
             function = type(function).__call__
         else:
             return function
@@ -112,7 +117,8 @@ def parameters_of(function: Any) -> list[Parameter]:
         signature = inspect.signature(function)
     except (ValueError, TypeError) as error:
         raise DefinitionError(
-            f"Python does not know the parameters of {function!r}", hint="Wrap it in a function with annotated parameters."
+            f"Python does not know the parameters of {function!r}",
+            hint="Wrap it in a function with annotated parameters.",
         ) from error
     fixed = function.keywords if isinstance(function, functools.partial) else {}
     return [
@@ -171,12 +177,16 @@ def postponed_names(function: Any) -> bool:
     return False
 
 
-@functools.lru_cache(maxsize=512)
 def _names_in(annotation: str) -> tuple[str, ...]:
     try:
-        return compile(annotation, "<annotation>", "eval").co_names
+        return _compiled(annotation).co_names
     except SyntaxError:
         return ()
+
+
+@functools.lru_cache(maxsize=512)
+def _compiled(annotation: str) -> types.CodeType:
+    return compile(annotation, "<annotation>", "eval")
 
 
 def enclosing_names(function: Any) -> Mapping[str, Any]:
@@ -201,6 +211,12 @@ def resolver(function: Any, local_names: Mapping[str, Any]) -> Callable[[str], A
     cells = getattr(function, "__closure__", None) or ()
 
     def resolve(text: str) -> Any:
+        if not local_names and not cells and text.isidentifier():
+            found = namespace.get(text, EMPTY)
+            if found is EMPTY:
+                found = getattr(builtins, text, EMPTY)
+            if found is not EMPTY:
+                return found
         names = dict(local_names)
         for name, cell in zip(code.co_freevars if code else (), cells, strict=False):
             try:
@@ -208,7 +224,7 @@ def resolver(function: Any, local_names: Mapping[str, Any]) -> Callable[[str], A
             except ValueError:
                 continue
         try:
-            return eval(text, namespace, names)  # noqa: S307 - the program's own annotation
+            return eval(_compiled(text), namespace, names)  # noqa: S307 - the program's own annotation
         except NameError as error:
             raise UnresolvedNameError(
                 f"the annotation {text!r}, and the name {error.name!r} means nothing there",

@@ -1,7 +1,7 @@
 """Making a value fit its schema where nothing is lost by it (contract N006, DESIGN §3.2).
 
-Only values that do not fit are looked at; a string where the schema allows a string is never touched. Every change has a
-note, so that the call's record can say what was done; the caller checks the result again.
+Only values that do not fit are looked at; a string where the schema allows a string is never touched. Every change
+has a note, so that the call's record can say what was done; the caller checks the result again.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ class Coercion:
         finally:
             self._depth -= 1
 
-    def properties(self, schema: Mapping[str, Any], value: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
+    def properties(
+        self, schema: Mapping[str, Any], value: Mapping[str, Any], name: str | None = None
+    ) -> dict[str, Any]:
         """The members of an object, each repaired; a null that an optional one does not allow means "not given"."""
         declared = self._declared(schema)
         required = schema.get("required") or ()

@@ -56,6 +56,8 @@ class Facts:
         Raises:
             UnknownTypeError: a constraint that does not belong to this type, or that only pydantic understands.
         """
+        if not self.limits and self.plain and not self.examples:
+            return ({**json, "description": self.description} if self.description else json), core
         if not self.plain or any(name not in _FITTING.get(core["type"], ()) for name in self.limits):
             from toolcrib.definition.schema.types import UnknownTypeError
 
@@ -120,5 +122,5 @@ def _read_limit(facts: Facts, item: Any) -> None:
                 facts.limits[attribute] = (keyword, value)
     elif name == "PydanticGeneralMetadata" and set(item.__dict__) == {"pattern"} and isinstance(item.pattern, str):
         facts.limits["pattern"] = ("pattern", item.pattern)
-    elif module.partition(".")[0] not in ("builtins",):
+    elif module != "builtins":
         facts.plain = False

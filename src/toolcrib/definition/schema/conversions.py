@@ -11,6 +11,9 @@ from typing import Any
 _TIMESTAMP = re.compile(r"\s*[+-]?[0-9]+(\.[0-9]+)?\s*")
 
 
+_AS_THEY_ARE = frozenset((str, int, bool, type(None)))
+
+
 def from_base64(value: Any) -> Any:
     """The bytes that a base64 text stands for."""
     if not isinstance(value, str):
@@ -24,7 +27,7 @@ def from_base64(value: Any) -> Any:
 def no_boolean(value: Any) -> Any:
     """Refuse True and False where they would pass for 1 and 0."""
     if isinstance(value, bool):
-        raise ValueError("a number")  # noqa: TRY004 - pydantic-core reports ValueError only
+        raise ValueError("a number")
     return value
 
 
@@ -57,6 +60,8 @@ def build(kind: type[Any]) -> Callable[[Any, Callable[[Any], Any]], Any]:
 
 def jsonable_default(value: Any) -> tuple[bool, Any]:
     """Whether a parameter's default can be shown in a schema, and as what."""
+    if type(value) in _AS_THEY_ARE:
+        return True, value
     import datetime
     import decimal
     import enum

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,7 +59,8 @@ def got(value: Any) -> str:
         return f"a Python {type(value).__name__}"
     if isinstance(value, str):
         text = json.dumps(value[: _SHOWN + 1], ensure_ascii=False)
-    kind = {str: "string", list: "array", tuple: "array", dict: "object"}.get(type(value))
+    kinds: dict[type, str] = {str: "string", list: "array", tuple: "array", dict: "object"}
+    kind = kinds.get(type(value))
     if len(text) > _SHOWN:
         text = text[:_SHOWN] + "…"
     return f"{kind} {text}" if kind else text
@@ -115,12 +115,16 @@ def unknown_key(key: str, allowed: Sequence[str], missing: Sequence[str] = ()) -
         allowed: the keys there are.
         missing: required keys that were not sent; the only one is what was meant.
     """
+    import difflib
+
     close = difflib.get_close_matches(str(key).casefold(), {name.casefold(): name for name in allowed}, n=1, cutoff=0.6)
     meant = next((name for name in allowed if close and name.casefold() == close[0]), None)
     if meant is None and len(missing) == 1:
         meant = missing[0]
     keys = f"one of the keys {listed(allowed)}" if allowed else "no keys"
-    return Problem((key,), keys, "an unknown key" + (f"; did you mean {meant!r}?" if meant else ""), "additionalProperties")
+    return Problem(
+        (key,), keys, "an unknown key" + (f"; did you mean {meant!r}?" if meant else ""), "additionalProperties"
+    )
 
 
 def missing_key(key: str, schema: Any) -> Problem:

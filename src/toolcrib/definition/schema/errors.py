@@ -7,7 +7,14 @@ from typing import Any
 
 from toolcrib.definition.schema.describe import Problem, got
 
-_PREFIXES = ("Value error, ", "Assertion failed, ", "Input should be a valid ", "Input should be an ", "Input should be a ", "Input should be ")
+_PREFIXES = (
+    "Value error, ",
+    "Assertion failed, ",
+    "Input should be a valid ",
+    "Input should be an ",
+    "Input should be a ",
+    "Input should be ",
+)
 
 
 def problems(error: Exception, arguments: Mapping[str, Any]) -> list[Problem]:
@@ -15,7 +22,11 @@ def problems(error: Exception, arguments: Mapping[str, Any]) -> list[Problem]:
     from pydantic_core import ValidationError
 
     if not isinstance(error, ValidationError):
-        return [Problem((), f"arguments that the tool's own types accept ({type(error).__name__}: {error})", "others", "python")]
+        return [
+            Problem(
+                (), f"arguments that the tool's own types accept ({type(error).__name__}: {error})", "others", "python"
+            )
+        ]
     found: dict[tuple[Any, ...], Problem] = {}
     for detail in error.errors(include_url=False, include_context=False):
         path = path_in(arguments, detail["loc"], missing=detail["type"] == "missing")

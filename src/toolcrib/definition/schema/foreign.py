@@ -1,4 +1,7 @@
-"""Types that only pydantic knows: models, discriminated unions, custom validators. Imports pydantic when first needed."""
+"""Types that only pydantic knows: models, discriminated unions, custom validators.
+
+pydantic is imported when the first of them is met.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,9 @@ def convert(parameters: Mapping[str, Any], taken: Mapping[str, Any]) -> ForeignS
                 _schemas({name: annotation})
             except Exception as error:
                 reason = str(error).split("\n")[0]
-                raise DefinitionError(f"the parameter {name!r} has a type that no schema can be made of: {reason}") from error
+                raise DefinitionError(
+                    f"the parameter {name!r} has a type that no schema can be made of: {reason}"
+                ) from error
         raise
     found = ForeignSchemas(core_definitions=list(core["definitions"]) if core["type"] == "definitions" else [])
     root = core["schema"] if core["type"] == "definitions" else core
@@ -65,7 +70,8 @@ def output_schema(kind: Any) -> dict[str, Any]:
     """What a value of a type looks like as JSON, made by pydantic."""
     from pydantic import TypeAdapter
 
-    return untitled(TypeAdapter(portable(kind)).json_schema(mode="serialization"))
+    schema: dict[str, Any] = untitled(TypeAdapter(portable(kind)).json_schema(mode="serialization"))
+    return schema
 
 
 def _schemas(parameters: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -73,7 +79,7 @@ def _schemas(parameters: Mapping[str, Any]) -> tuple[Any, Any]:
     from pydantic import ConfigDict, TypeAdapter
     from typing_extensions import TypedDict
 
-    shape: Any = TypedDict("Arguments", {name: portable(one) for name, one in parameters.items()})  # type: ignore[misc]
+    shape: Any = TypedDict("Arguments", {name: portable(one) for name, one in parameters.items()})
     shape.__pydantic_config__ = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
     adapter: TypeAdapter[Any] = TypeAdapter(shape)
     return adapter.core_schema, untitled(adapter.json_schema())
@@ -90,7 +96,7 @@ def portable(kind: Any, seen: dict[Any, Any] | None = None) -> Any:
         if kind not in seen:
             seen[kind] = kind
             hints = {name: portable(hint, seen) for name, hint in hints_of(kind).items()}
-            seen[kind] = TypedDict(kind.__name__, hints, total=kind.__total__)  # type: ignore[operator,misc]
+            seen[kind] = TypedDict(kind.__name__, hints, total=kind.__total__)
             seen[kind].__doc__ = kind.__doc__
         return seen[kind]
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
@@ -98,7 +104,7 @@ def portable(kind: Any, seen: dict[Any, Any] | None = None) -> Any:
         return kind
     if origin is typing.Annotated:
         inner = portable(arguments[0], seen)
-        return kind if inner is arguments[0] else typing.Annotated[(inner, *arguments[1:])]  # type: ignore[return-value]
+        return kind if inner is arguments[0] else typing.Annotated[(inner, *arguments[1:])]
     replaced = tuple(portable(one, seen) if not isinstance(one, list) else one for one in arguments)
     if replaced == arguments:
         return kind

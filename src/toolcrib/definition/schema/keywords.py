@@ -1,4 +1,7 @@
-"""The keywords of JSON Schema besides ``type`` and ``$ref``: each maker returns a check, or None where the schema is silent."""
+"""The keywords of JSON Schema besides ``type`` and ``$ref``.
+
+Each maker returns a check, or None where the schema is silent.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,7 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
 
     for engine in ("rust-regex", "python-re"):
         try:
-            validator = SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine=engine))  # type: ignore[arg-type]
+            validator = SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine=engine))
         except SchemaError:
             continue
         return validator.isinstance_python
@@ -162,9 +165,13 @@ def _object(compiler: Compiler, schema: Schema) -> Check | None:
     declared = schema.get("properties") or {}
     properties = {name: compiler.compile(one) for name, one in declared.items()}
     required = [name for name in schema.get("required") or () if isinstance(name, str)]
-    patterns = [(_matcher(text), compiler.compile(one)) for text, one in (schema.get("patternProperties") or {}).items()]
+    patterns = [
+        (_matcher(text), compiler.compile(one)) for text, one in (schema.get("patternProperties") or {}).items()
+    ]
     closed = schema.get("additionalProperties") is False
-    extra = compiler.compile(schema["additionalProperties"]) if not closed and "additionalProperties" in schema else None
+    extra = (
+        compiler.compile(schema["additionalProperties"]) if not closed and "additionalProperties" in schema else None
+    )
     if not any(properties.values()) and not required and not patterns and not closed and extra is None:
         return None
 
@@ -213,7 +220,13 @@ def _object_shape(compiler: Compiler, schema: Schema) -> Check | None:
         for key in value:
             if names is not None and (found := names(key)):
                 return [Problem((key,), f"a key that is {found[0].expected}", found[0].got, "propertyNames")]
-        found = [missing_key(name, None) for key, wanted in needs.items() if key in value for name in wanted if name not in value]
+        found = [
+            missing_key(name, None)
+            for key, wanted in needs.items()
+            if key in value
+            for name in wanted
+            if name not in value
+        ]
         return found or _all(one for key, one in implied.items() if key in value)(value)
 
     return check

@@ -7,7 +7,7 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolcrib.definition import docstrings
 from toolcrib.definition.context import Context
@@ -22,6 +22,23 @@ from toolcrib.definition.schema.types import Types, UnknownTypeError, Unresolved
 from toolcrib.errors import DefinitionError
 
 Json = dict[str, Any]
+_CONTEXTS = [Context, Context | None]
+
+
+class Member(NamedTuple):
+    """One parameter in pydantic-core's terms, small because most tools are shown far more often than called."""
+
+    name: str
+    schema: Any
+    required: bool
+    alias: str | None = None
+
+    def field(self) -> dict[str, Any]:
+        """As a field of a typed dictionary; pydantic's own fields only learn whether they are required."""
+        if self.schema["type"] == "typed-dict-field":
+            return {**self.schema, "required": self.required}
+        entry = {"type": "typed-dict-field", "schema": self.schema, "required": self.required}
+        return {**entry, "validation_alias": self.alias} if self.alias else entry
 
 
 @dataclass(slots=True)
@@ -30,7 +47,9 @@ class Compiled:
 
     Attributes:
         parameters: JSON Schema of what a model may send.
-        core: pydantic-core's schema of the same, until it has become a validator.
+        members: pydantic-core's schemas of the parameters, until they have become a validator.
+        extras: the schema of ``**kwargs``.
+        definitions: what the members refer to.
         by_pydantic: whether pydantic made a part of it; then values are validated as JSON.
         injected: parameter → attribute of the `Context`.
         defaults: parameters that need not be given.
@@ -40,13 +59,28 @@ class Compiled:
     """
 
     parameters: Json
-    core: Any = None
+    members: tuple[Member, ...] = ()
+    extras: Any = None
+    definitions: tuple[Any, ...] = ()
     by_pydantic: bool = False
     injected: dict[str, str] = field(default_factory=dict)
     defaults: dict[str, Any] = field(default_factory=dict)
     fills: dict[str, Callable[[], Any]] = field(default_factory=dict)
     positional: tuple[str, ...] = ()
     variadic: str | None = None
+
+    def core_schema(self) -> Any:
+        """pydantic-core's schema of the arguments."""
+        core: Json = {
+            "type": "typed-dict",
+            "fields": {one.name: one.field() for one in self.members},
+            "extra_behavior": "forbid",
+        }
+        if self.extras is not None:
+            core |= {"extra_behavior": "allow", "extras_schema": self.extras}
+        return (
+            {"type": "definitions", "schema": core, "definitions": list(self.definitions)} if self.definitions else core
+        )
 
 
 class Signature:
@@ -63,7 +97,17 @@ class Signature:
         DefinitionError: an annotation that only the enclosing function can explain means nothing there.
     """
 
-    __slots__ = ("_closed", "_compiled", "_docs", "_explicit", "_injected", "_local_names", "_validator", "function", "name")
+    __slots__ = (
+        "_closed",
+        "_compiled",
+        "_docs",
+        "_explicit",
+        "_injected",
+        "_local_names",
+        "_validator",
+        "function",
+        "name",
+    )
 
     def __init__(
         self,
@@ -166,7 +210,9 @@ class Signature:
 
         if not self.compile().by_pydantic or not isinstance(cause, ValidationError):
             return None
-        if not all(isinstance(one["input"], str) and one["type"] != "string_type" for one in cause.errors(include_url=False)):
+        if not all(
+            isinstance(one["input"], str) and one["type"] != "string_type" for one in cause.errors(include_url=False)
+        ):
             return None
         try:
             return self._as_json(arguments, strict=None)
@@ -189,10 +235,10 @@ class Signature:
 
         compiled = self.compile()
         try:
-            self._validator = SchemaValidator(compiled.core)
+            self._validator = SchemaValidator(compiled.core_schema())
         except SchemaError as error:
             raise DefinitionError(f"The tool {self.name!r} cannot be defined: {error}") from error
-        compiled.core = None
+        compiled.members, compiled.definitions, compiled.extras = (), (), None
         return self._validator
 
     def problems(self, error: Exception, arguments: Mapping[str, Any]) -> list[Problem]:
@@ -222,7 +268,7 @@ class _Reader:
         self._types = Types(callables.resolver(self._inner, local_names), closed=closed)
         self._properties: dict[str, Json] = {}
         self._required: list[str] = []
-        self._fields: dict[str, Any] = {}
+        self._members: list[Member] = []
         self._foreign: dict[str, Any] = {}
         self._facts: dict[str, Facts] = {}
         self._extra: Json | None = None
@@ -258,10 +304,11 @@ class _Reader:
             return
         facts.description = facts.description or text
         if kind is KEYWORDS:
-            self._extra, core = self._convert(name, plain, Facts())
-            self._compiled.core = core
+            self._extra, self._compiled.extras = self._convert(name, plain, Facts())
+            if self._foreign.pop(name, None) is not None:
+                self._extra, self._compiled.extras = {}, {"type": "any"}
         elif kind is VARIADIC:
-            json, core = self._convert(name, list[plain], facts)
+            json, core = self._convert(name, list.__class_getitem__(plain), facts)
             self._add(name, json, core, facts, required=False)
         else:
             self._named(parameter, plain, facts)
@@ -280,20 +327,26 @@ class _Reader:
         elif facts.default_factory is not None:
             self._compiled.fills[name] = facts.default_factory
         if default is None and json and core and not _allows_null(json):
-            json = {"anyOf": [{k: v for k, v in json.items() if k != "description"}, {"type": "null"}], **_description(json)}
+            json = {
+                "anyOf": [{k: v for k, v in json.items() if k != "description"}, {"type": "null"}],
+                **_description(json),
+            }
             core = {"type": "nullable", "schema": core}
         if default is not MISSING and json is not None:
             json = with_default(json, default)
         self._add(name, json, core, facts, required=default is MISSING and facts.default_factory is None)
 
     def _is_injected(self, name: str, plain: Any, facts: Facts, default: Any) -> bool:
-        mark = next((one for one in (facts.injected, plain, default) if one is Injected or isinstance(one, Injected)), None)
+        mark: Any = facts.injected
+        for one in (plain, default):
+            if one is Injected or type(one) is Injected:
+                mark = one
         if mark is not None:
             self._compiled.injected[name] = (mark.name if isinstance(mark, Injected) else None) or name
             if mark is default:
                 self._compiled.defaults.pop(name, None)
             return True
-        if plain is Context or plain == (Context | None):
+        if plain in _CONTEXTS:
             self._compiled.injected[name] = WHOLE_CONTEXT
             return True
         return False
@@ -315,10 +368,7 @@ class _Reader:
         if json is None:
             return
         self._properties[shown] = json
-        entry = {"type": "typed-dict-field", "schema": core, "required": required}
-        if facts.alias:
-            entry["validation_alias"] = facts.alias
-        self._fields[name] = entry
+        self._members.append(Member(name, core, required, facts.alias))
 
     def _order(self, parameters: list[Parameter]) -> None:
         """Which parameters have to be given by position: those that must, and those before ``*args``."""
@@ -329,7 +379,6 @@ class _Reader:
 
     def _finish(self, parameters: list[Parameter]) -> None:
         compiled = self._compiled
-        extras = compiled.core
         definitions, core_definitions = self._types.definitions, self._types.core_definitions
         if self._foreign:
             self._take_foreign(definitions, core_definitions, parameters)
@@ -338,12 +387,8 @@ class _Reader:
             json["additionalProperties"] = self._extra or True
         if definitions:
             json["$defs"] = definitions
-        core: Json = {"type": "typed-dict", "fields": self._fields, "extra_behavior": "forbid"}
-        if self._extra is not None:
-            core |= {"extra_behavior": "allow", "extras_schema": extras}
-        if core_definitions:
-            core = {"type": "definitions", "schema": core, "definitions": core_definitions}
-        compiled.parameters, compiled.core = json, core
+        compiled.parameters = json
+        compiled.members, compiled.definitions = tuple(self._members), tuple(core_definitions)
 
     def _take_foreign(self, definitions: dict[str, Json], cores: list[Any], parameters: list[Parameter]) -> None:
         """Add the parameters that pydantic knows, in their order among the others."""
@@ -358,14 +403,13 @@ class _Reader:
             if parameter.name not in self._foreign:
                 properties[shown] = self._properties[shown]
                 continue
-            entry = found.fields[parameter.name]
             json = found.properties[shown]
             if facts.description and "description" not in json:
                 json["description"] = facts.description
             if parameter.default is not EMPTY and not is_field(parameter.default):
                 json = with_default(json, parameter.default)
             properties[shown] = json
-            self._fields[parameter.name] = {**entry, "required": shown in self._required}
+            self._members.append(Member(parameter.name, found.fields[parameter.name], shown in self._required))
         self._properties = properties
         definitions.update(found.definitions)
         cores.extend(found.core_definitions)

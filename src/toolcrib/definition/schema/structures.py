@@ -36,7 +36,10 @@ def is_typed_dict(kind: Any) -> bool:
 
 
 def _is_pydantic(kind: type[Any]) -> bool:
-    return any(hasattr(kind, name) for name in ("__pydantic_validator__", "__pydantic_config__", "__get_pydantic_core_schema__"))
+    return any(
+        hasattr(kind, name)
+        for name in ("__pydantic_validator__", "__pydantic_config__", "__get_pydantic_core_schema__")
+    )
 
 
 def hints_of(kind: type[Any]) -> dict[str, Any]:
@@ -71,15 +74,15 @@ def _dataclass(types: Types, kind: type[Any]) -> Pair:
 def _typed_dict(types: Types, kind: type[Any]) -> Pair:
     members = Members(types)
     for name, hint in hints_of(kind).items():
-        required = name in kind.__required_keys__  # type: ignore[attr-defined]
-        while (origin := typing.get_origin(hint)) is not None and getattr(origin, "_name", "") in _QUALIFIERS:
-            required = _QUALIFIERS[origin._name] if _QUALIFIERS[origin._name] is not None else required  # type: ignore[attr-defined]
+        required = name in kind.__required_keys__
+        while (qualifier := getattr(typing.get_origin(hint), "_name", "")) in (*_REQUIRED, "ReadOnly"):
+            required = _REQUIRED.get(qualifier, required)
             (hint,) = typing.get_args(hint)
         members.add(name, hint, MISSING, required=required)
     return members.finish(kind)
 
 
-_QUALIFIERS = {"Required": True, "NotRequired": False, "ReadOnly": None}
+_REQUIRED = {"Required": True, "NotRequired": False}
 
 
 class Members:
@@ -139,4 +142,14 @@ def _own_docstring(kind: type[Any]) -> str | None:
     return inspect.cleandoc(text).split("\n\n")[0].replace("\n", " ")
 
 
-__all__ = ["MISSING", "Members", "convert", "hints_of", "is_typed_dict", "member", "read_field", "read_metadata", "with_default"]
+__all__ = [
+    "MISSING",
+    "Members",
+    "convert",
+    "hints_of",
+    "is_typed_dict",
+    "member",
+    "read_field",
+    "read_metadata",
+    "with_default",
+]

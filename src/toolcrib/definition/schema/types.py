@@ -19,30 +19,48 @@ Json = dict[str, Any]
 Core = dict[str, Any]
 Pair = tuple[Json, Core]
 
-_SCALARS: Mapping[Any, Callable[[], Pair]] = {
-    str: lambda: ({"type": "string"}, {"type": "str", "strict": True}),
-    int: lambda: ({"type": "integer"}, {"type": "int", "strict": True}),
-    float: lambda: ({"type": "number"}, {"type": "float", "strict": True, "allow_inf_nan": False}),
-    bool: lambda: ({"type": "boolean"}, {"type": "bool", "strict": True}),
-    None: lambda: ({"type": "null"}, {"type": "none"}),
-    type(None): lambda: ({"type": "null"}, {"type": "none"}),
-    Any: lambda: ({}, {"type": "any"}),
-    object: lambda: ({}, {"type": "any"}),
-    typing.LiteralString: lambda: ({"type": "string"}, {"type": "str", "strict": True}),
-    bytes: lambda: (
+
+def _before(function: Callable[[Any], Any], schema: Core) -> Core:
+    return {"type": "function-before", "function": {"type": "no-info", "function": function}, "schema": schema}
+
+
+_TEXT: Pair = {"type": "string"}, {"type": "str", "strict": True}
+_NULL: Pair = {"type": "null"}, {"type": "none"}
+_ANYTHING: Pair = {}, {"type": "any"}
+_DECIMAL = r"^\s*[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?\s*$"
+_SCALARS: Mapping[Any, Pair] = {
+    str: _TEXT,
+    typing.LiteralString: _TEXT,
+    int: ({"type": "integer"}, {"type": "int", "strict": True}),
+    float: ({"type": "number"}, {"type": "float", "strict": True, "allow_inf_nan": False}),
+    bool: ({"type": "boolean"}, {"type": "bool", "strict": True}),
+    None: _NULL,
+    type(None): _NULL,
+    Any: _ANYTHING,
+    object: _ANYTHING,
+    bytes: (
         {"type": "string", "contentEncoding": "base64"},
         _before(conversions.from_base64, {"type": "bytes", "strict": True}),
     ),
-    datetime.datetime: lambda: _moment("date-time", {"type": "datetime"}),
-    datetime.date: lambda: _moment("date", {"type": "date"}),
-    datetime.time: lambda: _moment("time", {"type": "time"}),
-    datetime.timedelta: lambda: _moment("duration", {"type": "timedelta"}),
-    decimal.Decimal: lambda: (
-        {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^\s*[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?\s*$"}]},
-        {"type": "decimal"},
+    datetime.datetime: (
+        {"type": "string", "format": "date-time"},
+        _before(conversions.no_timestamp, {"type": "datetime"}),
     ),
+    datetime.date: ({"type": "string", "format": "date"}, _before(conversions.no_timestamp, {"type": "date"})),
+    datetime.time: ({"type": "string", "format": "time"}, _before(conversions.no_timestamp, {"type": "time"})),
+    datetime.timedelta: (
+        {"type": "string", "format": "duration"},
+        _before(conversions.no_timestamp, {"type": "timedelta"}),
+    ),
+    decimal.Decimal: ({"anyOf": [{"type": "number"}, {"type": "string", "pattern": _DECIMAL}]}, {"type": "decimal"}),
 }
-_LISTS = (list, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Collection, collections.abc.Iterable)
+_LISTS = (
+    list,
+    collections.abc.Sequence,
+    collections.abc.MutableSequence,
+    collections.abc.Collection,
+    collections.abc.Iterable,
+)
 _SETS = {set: "set", collections.abc.Set: "set", collections.abc.MutableSet: "set", frozenset: "frozenset"}
 _DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 _KEYS: Mapping[Any, Core] = {str: {"type": "str"}, int: {"type": "int"}, float: {"type": "float"}, Any: {"type": "any"}}
@@ -88,7 +106,7 @@ class Types:
         except TypeError:
             scalar = None
         if scalar is not None:
-            return scalar()
+            return dict(scalar[0]), scalar[1]
         if isinstance(kind, (str, ForwardRef)):
             return self.convert(self.resolve(kind))
         origin = typing.get_origin(kind)
@@ -259,7 +277,11 @@ def literal(values: tuple[Any, ...]) -> Pair:
 def _enum(kind: type[enum.Enum]) -> Pair:
     members = list(kind)
     values = [member.value for member in members]
-    if not members or issubclass(kind, enum.Flag) or any(not isinstance(v, (str, int, float, bool, type(None))) for v in values):
+    if (
+        not members
+        or issubclass(kind, enum.Flag)
+        or any(not isinstance(v, (str, int, float, bool, type(None))) for v in values)
+    ):
         raise UnknownTypeError(kind)
     names = {_json_type(value) for value in values}
     json: Json = {"enum": values}
@@ -279,14 +301,6 @@ def _json_type(value: Any) -> str:
     if isinstance(value, bool):
         return "boolean"
     return "string" if isinstance(value, str) else "integer" if isinstance(value, int) else "number"
-
-
-def _moment(form: str, core: Core) -> Pair:
-    return {"type": "string", "format": form}, _before(conversions.no_timestamp, core)
-
-
-def _before(function: Callable[[Any], Any], schema: Core) -> Core:
-    return {"type": "function-before", "function": _no_info(function), "schema": schema}
 
 
 def _no_info(function: Callable[..., Any]) -> dict[str, Any]:

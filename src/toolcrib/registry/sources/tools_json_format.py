@@ -85,11 +85,13 @@ HEAD = frozenset(field.alias or name for name, field in ToolsFile.model_fields.i
 
 
 def entries(document: Document) -> Iterator[tuple[str, Location, Any]]:
-    """The tools of a file: name, place and what stands there."""
+    """The tools of a file: name, place and what stands there; keys that begin with ``_`` are remarks."""
     for name, value in document.data.items():
+        if name.startswith("_"):
+            continue
         if name == "tools" and isinstance(value, dict) and "module" not in value:
             yield from ((inner, ("tools", inner), each) for inner, each in value.items())
-        elif (name not in HEAD or name == "tools") and not (name.startswith("_") and not isinstance(value, dict)):
+        elif name not in HEAD or name == "tools":
             yield name, (name,), value
 
 
@@ -99,6 +101,7 @@ def tools_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **_without_empty_defaults(schema),
+        "patternProperties": {"^_": {"description": "A remark."}},
         "title": "tools.json of toolcrib",
     }
 

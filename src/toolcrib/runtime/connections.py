@@ -1,0 +1,137 @@
+"""Connections to tools, kept for a moment between calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+
+from toolcrib.runtime.http1 import IDLE_SECONDS, Answer, Connection, ConnectionLost
+
+
+class ConnectionPool:
+    """Connections to loopback ports, kept for a few seconds between requests.
+
+    A connection whose request did not end well, for whatever reason, is closed, never kept.
+
+    Example:
+        >>> async def health(port: int) -> int:
+        ...     pool = ConnectionPool()
+        ...     answer = await pool.request(port, "GET", "/health", limit=1024)
+        ...     pool.close()
+        ...     return answer.status
+    """
+
+    def __init__(self, host: str = "127.0.0.1") -> None:
+        self._host = host
+        self._idle: dict[int, deque[Connection]] = {}
+        self._busy: set[Connection] = set()
+        self._sweep: asyncio.TimerHandle | None = None
+
+    @property
+    def open_connections(self) -> int:
+        """How many connections are open, kept or in use."""
+        return len(self._busy) + sum(not kept.closed for queue in self._idle.values() for kept in queue)
+
+    async def request(
+        self,
+        port: int,
+        method: str,
+        target: str,
+        *,
+        headers: Iterable[tuple[str, str]] = (),
+        body: bytes = b"",
+        limit: int,
+        fresh: bool = False,
+    ) -> Answer:
+        """Send one request and return its whole answer; cancelling closes the connection.
+
+        Args:
+            port: on the loopback.
+            method: GET or POST.
+            target: the path with its query, percent-encoded.
+            headers: beside Host and Content-Length.
+            body: the whole body.
+            limit: bytes of the answer's body.
+            fresh: whether a kept connection must not be used.
+
+        Raises:
+            ConnectionLost: nobody listens, or the connection ended early.
+            BodyTooLarge: the answer's body is over ``limit``.
+            InvalidAnswer: the answer is not HTTP/1.1.
+        """
+        head = _head(self._host, port, method, target, headers, len(body))
+        connection = None if fresh else self._take(port)
+        if connection is None:
+            connection = await self._connect(port)
+        self._busy.add(connection)
+        try:
+            answer = await connection.exchange(head, body, limit)
+        except BaseException:
+            connection.abort()
+            raise
+        finally:
+            self._busy.discard(connection)
+        self._keep(port, connection)
+        return answer
+
+    def close(self) -> None:
+        """Close every connection."""
+        for connection in self._busy:
+            connection.abort()
+        for queue in self._idle.values():
+            for connection in queue:
+                connection.abort()
+        self._idle.clear()
+        if self._sweep is not None:
+            self._sweep.cancel()
+            self._sweep = None
+
+    def _take(self, port: int) -> Connection | None:
+        queue = self._idle.get(port)
+        now = asyncio.get_running_loop().time()
+        while queue:
+            connection = queue.pop()
+            if connection.is_usable(now):
+                return connection
+            connection.abort()
+        return None
+
+    async def _connect(self, port: int) -> Connection:
+        loop = asyncio.get_running_loop()
+        try:
+            return (await loop.create_connection(lambda: Connection(loop), self._host, port))[1]
+        except OSError as error:
+            raise ConnectionLost(f"no connection to port {port}: {error.strerror or error}") from error
+
+    def _keep(self, port: int, connection: Connection) -> None:
+        if not connection.is_reusable():
+            connection.abort()
+            return
+        loop = asyncio.get_running_loop()
+        connection.idle_since = loop.time()
+        self._idle.setdefault(port, deque()).append(connection)
+        if self._sweep is None:
+            self._sweep = loop.call_later(IDLE_SECONDS, self._sweep_idle)
+
+    def _sweep_idle(self) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        for port, queue in list(self._idle.items()):
+            while queue and (queue[0].closed or now - queue[0].idle_since >= IDLE_SECONDS):
+                queue.popleft().abort()
+            if not queue:
+                del self._idle[port]
+        self._sweep = loop.call_later(IDLE_SECONDS, self._sweep_idle) if self._idle else None
+
+
+def _head(host: str, port: int, method: str, target: str, headers: Iterable[tuple[str, str]], length: int) -> bytes:
+    lines = [f"{method} {target} HTTP/1.1", f"Host: {host}:{port}"]
+    for name, value in headers:
+        lines.append(f"{name}: {value}")
+    if method != "GET":
+        lines.append(f"Content-Length: {length}")
+    head = "\r\n".join(lines)
+    if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
+        raise ValueError("a header or the target contains a line break")
+    return (head + "\r\n\r\n").encode("latin-1")
