@@ -1,7 +1,7 @@
-"""What defining tools and calling them costs, as ratios within one run on CPU time: ``python benchmarks/definition.py``.
+"""What defining and calling tools costs, in CPU time and as ratios within one run.
 
-The floor of a call is ``json.loads`` + the function + ``json.dumps`` in the same process; that of the import is
-``import pydantic_core`` in a fresh one.
+Run as ``python benchmarks/definition.py``. The floor of a call is ``json.loads`` + the function + ``json.dumps`` in the
+same process; that of the import is ``import pydantic_core`` in a fresh one.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import statistics
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, get_args
 
 from toolcrib.definition.context import Context
 from toolcrib.definition.decorator import make_tool_decorator
-from toolcrib.definition.dialects import to_dialect
+from toolcrib.definition.dialects import Dialect, to_dialect
 from toolcrib.definition.invoke import invoke
 from toolcrib.definition.tool import ToolDefinition
 from toolcrib.definition.validation import validate
@@ -87,10 +89,9 @@ def import_time(statement: str, repeats: int = 7) -> float:
     )
 
 
-def resident() -> float:
-    """Megabytes of this process in memory."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096 / 1e6
+def allocated() -> float:
+    """Megabytes that Python has allocated since tracing began."""
+    return tracemalloc.get_traced_memory()[0] / 1e6
 
 
 def registered(made: list[Callable[..., Any]]) -> ToolRegistry:
@@ -100,6 +101,11 @@ def registered(made: list[Callable[..., Any]]) -> ToolRegistry:
     for function in made:
         tool(function)
     return registry
+
+
+def in_dialect(registry: ToolRegistry, dialect: Dialect) -> list[dict[str, Any]]:
+    """All tools as a provider gets them."""
+    return [to_dialect(tool, dialect) for tool in registry]
 
 
 def line(what: str, value: float, unit: str, target: str) -> None:
@@ -122,14 +128,13 @@ def main() -> None:
     line(f"register {COUNT} tools", milliseconds(lambda: registered(made)), "ms", "<= 5")
     fresh = [registered(made) for _ in range(3)]
     line(f"all {COUNT} schemas, first time", milliseconds(lambda: fresh.pop().list_all(), 3), "ms", "<= 80")
-    gc.collect()
-    before = resident()
-    kept = registered(functions(COUNT))
-    line(f"memory of {COUNT} registered tools with their functions", resident() - before, "MB", "")
+    tracemalloc.start()
+    kept = registered(made)
     kept.list_all()
-    line(f"memory of {COUNT} tools with schemas", resident() - before, "MB", "<= 4 without functions")
-    for name in ("openai", "openai_strict", "anthropic", "gemini", "mcp"):
-        line(f"all {COUNT} in {name}", milliseconds(lambda n=name: [to_dialect(one, n) for one in kept], 3), "ms", "")  # type: ignore[misc]
+    line(f"memory of {COUNT} tools with schemas", allocated(), "MB", "<= 4")
+    tracemalloc.stop()
+    for name in get_args(Dialect):
+        line(f"all {COUNT} in {name}", milliseconds(partial(in_dialect, kept, name), 3), "ms", "")
     calls(kept)
 
 
@@ -144,15 +149,8 @@ def calls(registry: ToolRegistry) -> None:
     line("floor: json.loads + call + json.dumps", floor, "us", "")
     parsed = json.loads(ARGUMENTS)
     for tool, name in ((typed, "typed function"), (by_dict, "dict handler")):
-        whole = microseconds(lambda t=tool: json.dumps(invoke(t, json.loads(ARGUMENTS), context).data))  # type: ignore[misc]
-        line(f"{name}: json.loads + invoke + json.dumps / floor", whole / floor, "x", "")
-        line(
-            f"{name}: invoke alone / floor",
-            microseconds(lambda t=tool: invoke(t, parsed, context)) / floor,
-            "x",
-            "<= 1.0",
-        )  # type: ignore[misc]
-        line(f"{name}: validate alone / floor", microseconds(lambda t=tool: validate(t, parsed)) / floor, "x", "")  # type: ignore[misc]
+        line(f"{name}: invoke / floor", microseconds(partial(invoke, tool, parsed, context)) / floor, "x", "<= 1.0")
+        line(f"{name}: validate alone / floor", microseconds(partial(validate, tool, parsed)) / floor, "x", "")
     wrong = {"a": "one", "b": 2}
     line("typed function: a refused call", microseconds(lambda: invoke(typed, wrong, context), 500), "us", "")
 

@@ -9,7 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -53,6 +54,18 @@ class Shell:
             check=False,
         )
 
+    def begin(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+        """Begin a command and go on."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "toolcrib", *arguments],
+            cwd=self.project,
+            env=environment(self.home, **self.variables, PYTHONUNBUFFERED="1", **variables),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
     def ok(self, *arguments: str, stdin: str | None = None, **variables: str) -> str:
         """Run a command that has to succeed; its standard output."""
         finished = self(*arguments, stdin=stdin, **variables)
@@ -75,6 +88,22 @@ def service(tmp_path: Path) -> Iterator[Service]:
     (tmp_path / "project" / "my_tools.py").write_text(MODULE)
     with running_service(tmp_path, arguments=("--module", "my_tools")) as running:
         yield running
+
+
+def make_slow(folder: Path) -> None:
+    """Let every call of a scaffolded tool say that it has begun, and take ten minutes."""
+    main = folder / "main.py"
+    source = main.read_text()
+    slow = 'print("begun", flush=True)\n    __import__("time").sleep(600)\n    text = params.get("text")'
+    main.write_text(source.replace('text = params.get("text")', slow))
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait for what a process does in its own time."""
+    limit = time.monotonic() + seconds * SLACK
+    while not condition():
+        assert time.monotonic() < limit, "it did not happen in time"
+        time.sleep(0.02)
 
 
 def processes_below(folder: Path) -> list[psutil.Process]:
@@ -184,6 +213,53 @@ def test_a_large_file_goes_to_the_router_by_reference(service: Service, shell: S
     assert any((service.home / "artifacts").rglob("*"))
 
 
+def test_calls_at_once_without_a_router_wait_for_each_other(shell: Shell) -> None:
+    shell.scaffold()
+    running = [shell.begin("call", "repeat", f"text={number}") for number in range(3)]
+    answers = [process.communicate(timeout=60 * SLACK) for process in running]
+    assert [json.loads(output)["text"] for output, _ in answers] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_call_ends_its_tool(shell: Shell, number: signal.Signals) -> None:
+    folder = shell.scaffold("slow")
+    make_slow(folder)
+    process = shell.begin("call", "slow", "text=a")
+    log = folder / "tests" / "last_run.log"
+    wait_until(lambda: log.exists() and "begun" in log.read_text())
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=15 * SLACK)
+    assert process.returncode == 130
+    assert output == ""
+    assert "Traceback" not in errors
+    assert processes_below(folder) == []
+
+
+def test_a_call_has_a_timeout_and_says_what_it_waits_for(shell: Shell) -> None:
+    folder = shell.scaffold("slow")
+    make_slow(folder)
+    failed = shell("call", "slow", "text=a", "--timeout", "2", TOOLCRIB_STOP_GRACE="0.2")
+    assert failed.returncode == 1
+    assert "slow: working …" in failed.stderr
+    assert "2 s" in failed.stderr
+    assert processes_below(folder) == []
+
+
+def test_logs_follow_what_is_written(shell: Shell) -> None:
+    folder = shell.scaffold()
+    shell.ok("call", "repeat", "text=a")
+    process = shell.begin("logs", "repeat", "-f", "-n", "1")
+    assert process.stdout is not None
+    process.stdout.readline()
+    with (folder / "tests" / "last_run.log").open("a") as log:
+        log.write("a new line\n")
+    assert process.stdout.readline() == "a new line\n"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=15 * SLACK)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+
+
 def test_start_and_stop_need_a_router_and_say_so(shell: Shell) -> None:
     for command in ("start", "stop"):
         failed = shell(command, "qr_code")
@@ -267,11 +343,11 @@ def test_T025_a_new_tool_passes_its_check_and_its_own_tests(shell: Shell, fastap
     for path, content in before.items():
         assert path.read_bytes() == content
     assert processes_below(folder) == []
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     tests = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "tests"],
         cwd=folder,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": programs},
         capture_output=True,
         text=True,
         timeout=120 * SLACK,

@@ -274,6 +274,7 @@ def test_W019_an_action_is_also_found_by_tool_dot_action() -> None:
     registry = registry_of(tool_of("remote_file_share", "send_file"))
     assert registry.resolve_action("remote_file_share.send_file") == ("remote_file_share", "send_file")
     assert registry.resolve("remote_file_share.send_file").name == "remote_file_share_send_file"
+    assert registry.execute("remote_file_share.send_file", {})["data"] == ["remote_file_share", "send_file"]
 
 
 def test_W019_a_tool_without_actions_is_no_action() -> None:

@@ -134,7 +134,7 @@ def _signature(
 def _leave_unset(
     tool: ToolDefinition, description: str | None, parameters: Mapping[str, Any] | None, facts: ToolFacts
 ) -> None:
-    """What nobody wrote down is read from the function when it is needed, so that defining a tool costs next to nothing."""
+    """Leave what nobody wrote down to be read from the function when it is needed; defining costs next to nothing."""
     if description is None:
         del tool.description
     if parameters is None:

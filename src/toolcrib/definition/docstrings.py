@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 _PARAMETER_HEADINGS = frozenset((
-    "args", "arguments", "parameters", "params", "keyword args", "keyword arguments", "other args", "other parameters", "参数", "参数说明",
+    "args", "arguments", "parameters", "params", "keyword args", "keyword arguments", "other args", "other parameters",
+    "参数", "参数说明",
 ))  # fmt: skip
 _HEADINGS = _PARAMETER_HEADINGS | frozenset((
-    "returns", "return", "yields", "yield", "receives", "raises", "raise", "except", "exceptions", "warns", "attributes", "methods",
-    "example", "examples", "usage", "references", "todo", "todos", "see also",
+    "returns", "return", "yields", "yield", "receives", "raises", "raise", "except", "exceptions", "warns",
+    "attributes", "methods", "example", "examples", "usage", "references", "todo", "todos", "see also",
     "返回", "返回值", "异常", "抛出", "示例", "例子", "用法",
 ))  # fmt: skip
 _HEADING = re.compile(r"([A-Za-z][A-Za-z ]{2,18}|[\u4e00-\u9fff]{2,4})\s*[:：]\s*")
@@ -116,7 +117,7 @@ def _heading(lines: Sequence[str], position: int) -> tuple[str | None, int]:
 
 
 def _section_end(lines: Sequence[str], start: int) -> int:
-    """Where the section ends: at the next heading, or at text that is indented no more than the heading after a blank line."""
+    """Where the section ends: at the next heading, or at text that is as little indented as the heading."""
     indented = next((line[:1] in " \t" for line in lines[start:] if line.strip()), False)
     blank = False
     for position in range(start, len(lines)):

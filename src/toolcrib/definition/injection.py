@@ -66,7 +66,7 @@ def injected_values(tool: ToolDefinition, context: Context) -> dict[str, Any]:
 def injections(tool: ToolDefinition) -> Mapping[str, str]:
     """The tool's injected parameters.
 
-    A handler of one dict whose name starts with ``file_`` has ``project_id`` without saying so, as in S1 (DESIGN §11.4).
+    A handler of one dict whose name starts with ``file_`` has ``project_id`` without saying so, as in S1 (§11.4).
     """
     if tool.injected or tool.signature is not None or tool.handler is None or not tool.name.startswith("file_"):
         return tool.injected

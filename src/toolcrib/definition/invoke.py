@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from toolcrib.definition.context import Context
 from toolcrib.definition.injection import injected_values, injections
 from toolcrib.definition.result import ToolResult
+from toolcrib.definition.schema.callables import call_method
 from toolcrib.definition.validation import validator_of
 from toolcrib.errors import CallError, NotRunningError
 
@@ -31,7 +32,7 @@ def calls_async(handler: Any) -> bool:
     """Whether calling ``handler`` gives a coroutine or an asynchronous generator; sees through partials and objects."""
     while isinstance(handler, functools.partial):
         handler = handler.func
-    for candidate in (handler, getattr(type(handler), "__call__", None)):
+    for candidate in (handler, call_method(handler)):
         if inspect.iscoroutinefunction(candidate) or inspect.isasyncgenfunction(candidate):
             return True
     return False
@@ -120,7 +121,7 @@ def _collected(value: Any) -> Any:
 
 
 def invoke(tool: ToolDefinition, arguments: Mapping[str, Any] | None, context: Context | None = None) -> ToolResult:
-    """Run a tool of this process and return its one result; works with and without a running event loop (contract N006).
+    """Run a tool of this process and return its one result, with or without a running event loop (contract N006).
 
     Only `KeyboardInterrupt` passes through: it is the person at the keyboard, not the tool.
 

@@ -26,8 +26,8 @@ def validate(
 ) -> dict[str, Any]:
     """The arguments as the tool may be given them, still JSON; the caller's mapping is not changed (contract N006).
 
-    What fits is never changed. What does not fit is repaired where nothing is lost (``"3"`` for an integer, JSON text for
-    an array), and each repair is noted.
+    What fits is never changed. What does not fit is repaired where nothing is lost (``"3"`` for an integer, JSON text
+    for an array), and each repair is noted.
 
     Args:
         tool: the tool.
@@ -93,18 +93,30 @@ class Validator:
         self.source = tool.parameters
         self._injected = injections(tool)
         self._signature = tool.signature
-        self.schema = without(self.source, self._injected)
-        self._known = declared_keys(self.schema)
         self._strict_keys = tool.effects in ("write", "external")
         self._compiled_check: Check | None = None
-        self._thorough = _thorough_check(self.schema)
+        try:
+            self.schema = without(self.source, self._injected)
+            self._known = declared_keys(self.schema)
+            self._thorough = _thorough_check(self.schema)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise self._unusable(error) from error
 
     def _check(self, arguments: Any) -> list[Problem] | None:
         """What the schema says is wrong; compiled when first needed, which for a typed function is its first error."""
         check = self._compiled_check
         if check is None:
-            check = self._compiled_check = compile_check(self.schema, exact=True)
+            try:
+                check = self._compiled_check = compile_check(self.schema, exact=True)
+            except (AttributeError, TypeError, ValueError) as error:
+                raise self._unusable(error) from error
         return check(arguments)
+
+    def _unusable(self, error: Exception) -> DefinitionError:
+        return DefinitionError(
+            f"The schema of the tool {self.name!r} cannot be used: {error}",
+            hint="Correct its parameters to a JSON Schema of an object.",
+        )
 
     def prepare(
         self, arguments: Mapping[str, Any] | None, notes: list[str] | None = None
@@ -239,11 +251,7 @@ class Validator:
         others = list(unfit.problems)
         if unfit.cause is not None and self._signature is not None:
             others = self._signature.problems(unfit.cause, arguments)
-        for problem in others:
-            if not any(
-                problem.path[: len(path)] == path or path[: len(problem.path)] == problem.path for path in paths
-            ):
-                found.append(problem)
+        found += [problem for problem in others if not any(_overlap(problem.path, path) for path in paths)]
         return found or [Problem((), "other arguments", got(arguments), "type")]
 
     def _error(self, problems: Sequence[Problem]) -> InvalidParamsError:
@@ -285,6 +293,12 @@ def declared_keys(schema: Mapping[str, Any]) -> Mapping[str, None] | None:
         waiting.extend(part[keyword] for keyword in ("then", "else") if keyword in part)
         waiting.extend((part.get("dependentSchemas") or {}).values())
     return names if says_something else None
+
+
+def _overlap(left: tuple[str | int, ...], right: tuple[str | int, ...]) -> bool:
+    """Whether one path leads to or through the other."""
+    shorter = min(len(left), len(right))
+    return left[:shorter] == right[:shorter]
 
 
 def _thorough_check(schema: Mapping[str, Any]) -> Callable[[Any], list[Problem]] | None:

@@ -38,7 +38,7 @@ class ActionMap:
             other = self._pairs.get(name)
             if other is not None and other != pair and not (replace and name == tool.name):
                 raise DuplicateToolError(
-                    f"The {_words(pair, tool)} and the action {other[1]!r} of the tool {other[0]!r} are both called {name!r}",
+                    f"The {_words(pair, tool)} and the {_words(other, tool)} are both called {name!r}",
                     hint="Rename one of the tools or actions.",
                 )
         if taken is not None and not replace and pair is not None and action_of(taken) is None:

@@ -73,7 +73,7 @@ class ToolRegistry:
             for definition in definitions:
                 self._check(definition, replace)
             names = {definition.name for definition in definitions}
-            obsolete = [name for name in self.actions.functions_of(tool.name) if name not in names]
+            obsolete = [name for name in self.actions.functions_of(tool.name) if name not in names] if replace else []
             previous = [self._add(definition) for definition in definitions]
         self._connect(definitions[0], next(filter(None, previous), None))
         for name in obsolete:
@@ -138,12 +138,15 @@ class ToolRegistry:
         Raises:
             UnknownToolError: there is none; the hint names those most like it.
         """
-        tool = self._tools.get(name) or self._tools.get(self.actions.function(name) or "")
+        tool = self._find(name)
         if tool is not None:
             return tool
         close = nearest(name, self._tools)
         hint = f"Did you mean {' or '.join(map(repr, close))}?" if close else "GET /tools lists what there is."
         raise UnknownToolError(f"Tool not found: {name}", hint=hint)
+
+    def _find(self, name: str) -> ToolDefinition | None:
+        return self._tools.get(name) or self._tools.get(self.actions.function(name) or "")
 
     def get_tool(self, name: str) -> BaseTool | None:
         """The object of a tool of several actions, such as ``remote_file_share``; None where there is none."""
@@ -180,7 +183,7 @@ class ToolRegistry:
         """
         from toolcrib.definition.invoke import invoke
 
-        tool = self._tools.get(name)
+        tool = self._find(name)
         if tool is None:
             return ToolResult.from_error(UnknownToolError(f"Tool not found: {name}")).to_dict()
         return invoke(tool, args).to_dict()

@@ -8,6 +8,31 @@ from collections.abc import Iterable
 
 from toolcrib.runtime.http1 import IDLE_SECONDS, Answer, Connection, ConnectionLost
 
+OPENING = 4
+OPENING_SECONDS = 0.01
+
+
+class _Turn:
+    """The right to open a connection, given back when the other side answers or after 10 ms.
+
+    Small servers keep five connections that wait to be accepted; the system drops the rest, and a second passes before
+    each tries again.
+    """
+
+    __slots__ = ("_gate", "_has_ended")
+
+    def __init__(self, gate: asyncio.Semaphore) -> None:
+        self._gate = gate
+        self._has_ended = False
+
+    async def begin(self) -> None:
+        await self._gate.acquire()
+
+    def end(self) -> None:
+        if not self._has_ended:
+            self._has_ended = True
+            self._gate.release()
+
 
 class ConnectionPool:
     """Connections to loopback ports, kept for a few seconds between requests.
@@ -26,6 +51,7 @@ class ConnectionPool:
         self._host = host
         self._idle: dict[int, deque[Connection]] = {}
         self._busy: set[Connection] = set()
+        self._gates: dict[int, asyncio.Semaphore] = {}
         self._sweep: asyncio.TimerHandle | None = None
 
     @property
@@ -99,10 +125,18 @@ class ConnectionPool:
 
     async def _connect(self, port: int) -> Connection:
         loop = asyncio.get_running_loop()
+        turn = _Turn(self._gates.setdefault(port, asyncio.Semaphore(OPENING)))
+        await turn.begin()
         try:
-            return (await loop.create_connection(lambda: Connection(loop), self._host, port))[1]
-        except OSError as error:
-            raise ConnectionLost(f"no connection to port {port}: {error.strerror or error}") from error
+            connection = (await loop.create_connection(lambda: Connection(loop), self._host, port))[1]
+        except BaseException as error:
+            turn.end()
+            if isinstance(error, OSError):
+                raise ConnectionLost(f"no connection to port {port}: {error.strerror or error}") from error
+            raise
+        connection.when_answering = turn.end
+        loop.call_later(OPENING_SECONDS, turn.end)
+        return connection
 
     def _keep(self, port: int, connection: Connection) -> None:
         if not connection.is_reusable():

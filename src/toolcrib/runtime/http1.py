@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import select
 import socket
+from collections.abc import Callable
 
 HEAD_LIMIT = 64 * 1024
 IDLE_SECONDS = 3.0
@@ -73,6 +74,7 @@ class Connection(asyncio.Protocol):
         self._limit = 0
         self._keep = True
         self._received = False
+        self.when_answering: Callable[[], None] | None = None
         self.uses = 0
         self.idle_since = 0.0
         self.closed = False
@@ -80,6 +82,7 @@ class Connection(asyncio.Protocol):
     # What asyncio calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The connection is open."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._socket = transport.get_extra_info("socket")
@@ -87,25 +90,35 @@ class Connection(asyncio.Protocol):
         self._poll.register(self._socket.fileno(), select.POLLIN)
 
     def data_received(self, data: bytes) -> None:
+        """Bytes came."""
         if self._waiter is None or self._waiter.done():
             self.abort()
             return
         self._received = True
+        self._notice_answering()
         try:
             self._feed(data)
         except (InvalidAnswer, BodyTooLarge) as error:
             self._fail(error)
 
     def eof_received(self) -> bool:
+        """No more bytes will come; close."""
         if self._answer is not None and self._wanted is None and not self._chunked:
             self._finish()
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is closed."""
         self.closed = True
+        self._notice_answering()
         self._fail(ConnectionLost(str(exc or "closed"), retriable=self.uses > 1 and not self._received))
 
     # What the pool calls.
+
+    def _notice_answering(self) -> None:
+        if self.when_answering is not None:
+            self.when_answering()
+            self.when_answering = None
 
     def is_usable(self, now: float) -> bool:
         """Whether the kept connection is young and the other side has neither closed it nor sent anything."""

@@ -54,7 +54,9 @@ def check_header(folder: Path) -> Finding:
     loose = [str(text) for text in dependencies if "==" not in str(text) and "@" not in str(text)]
     if loose:
         return warned(check, f"not pinned with ==, so another day brings another version: {', '.join(loose)}")
-    return passed(check, f"{len(dependencies)} packages, all pinned" if dependencies else "the standard library alone")
+    if not dependencies:
+        return passed(check, "the standard library alone")
+    return passed(check, f"{len(dependencies)} package{'s' if len(dependencies) > 1 else ''}, pinned")
 
 
 def _has_words(tool: ToolDefinition, code: str) -> bool:

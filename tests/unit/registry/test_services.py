@@ -297,7 +297,7 @@ async def test_N050_scopes_of_tasks_do_not_mix() -> None:
             await asyncio.sleep(0)
             return services.get("user")
 
-    assert await asyncio.gather(session("ada"), session("bob")) == ["ada", "bob"]
+    assert list(await asyncio.gather(session("ada"), session("bob"))) == ["ada", "bob"]
 
 
 def test_N050_a_service_is_made_once_in_its_scope_and_closed_with_it() -> None:

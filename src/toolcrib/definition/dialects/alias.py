@@ -14,8 +14,8 @@ LONGEST_DESCRIPTION = 1024
 def alias(name: str) -> str:
     """The name under which a tool is sent to a model: itself where every provider accepts it.
 
-    Else what it may not contain becomes ``_`` and a hash of the whole name follows, so that the alias depends on nothing
-    but the name, and two tools have the same one only by a miracle (which `toolcrib.registry.names.aliases` refuses).
+    Else what it may not contain becomes ``_`` and a hash of the whole name follows: the alias depends on nothing but
+    the name, and two tools have the same one only by a miracle (which `toolcrib.registry.names.aliases` refuses).
 
     Example:
         >>> alias("web_search"), alias("docs.search/v2")

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from toolcrib.definition.tool import ToolDefinition
 
 _KEPT = frozenset((
-    "type", "format", "description", "nullable", "enum", "items", "minItems", "maxItems", "properties", "required", "minProperties",
-    "maxProperties", "minLength", "maxLength", "pattern", "anyOf", "minimum", "maximum",
+    "type", "format", "description", "nullable", "enum", "items", "minItems", "maxItems", "properties", "required",
+    "minProperties", "maxProperties", "minLength", "maxLength", "pattern", "anyOf", "minimum", "maximum",
 ))  # fmt: skip
 _FORMATS = frozenset(("date-time", "enum", "float", "double", "int32", "int64"))
 _ANYTHING: Json = {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "object"}]}

@@ -173,22 +173,15 @@ def without_nullable(schema: Json) -> Json:
 
 def allowing_null(schema: Json) -> Json:
     """A schema that also allows null; texts stay outside."""
-    kinds = schema.get("type")
-    values = values_of(schema)
-    if isinstance(kinds, str) and kinds != "null":
-        result = {**schema, "type": [kinds, "null"]}
-        return (
-            {**result, "enum": [*values, None]}
-            if values is not None and "const" not in schema
-            else result
-            if values is None
-            else {"anyOf": [schema, {"type": "null"}]}
-        )
-    if isinstance(kinds, list):
-        return schema if "null" in kinds else {**schema, "type": [*kinds, "null"]}
+    kinds = [schema["type"]] if isinstance(schema.get("type"), str) else schema.get("type")
+    if isinstance(kinds, list) and "const" not in schema:
+        result = {**schema, "type": kinds if "null" in kinds else [*kinds, "null"]}
+        if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
+            result["enum"] = [*schema["enum"], None]
+        return result
     if any(one.get("type") == "null" for one in schema.get("anyOf", ()) if isinstance(one, Mapping)):
         return schema
-    outside = {key: schema[key] for key in ("description", "title") if key in schema}
+    outside: Json = {key: value for key, value in schema.items() if key in ("description", "title")}
     inside = {key: value for key, value in schema.items() if key not in outside}
     branches = inside["anyOf"] if inside.keys() == {"anyOf"} else [inside]
     return {**outside, "anyOf": [*branches, {"type": "null"}]}

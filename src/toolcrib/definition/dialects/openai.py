@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 _STRICT_FORMATS = frozenset(("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"))
 _STRICT_KEYWORDS = frozenset((
-    "type", "description", "enum", "const", "properties", "required", "additionalProperties", "items", "anyOf", "$ref", "$defs",
-    "pattern", "format", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems",
+    "type", "description", "enum", "const", "properties", "required", "additionalProperties", "items", "anyOf",
+    "$ref", "$defs", "pattern", "format", "multipleOf", "minimum", "maximum", "exclusiveMinimum",
+    "exclusiveMaximum", "minItems", "maxItems",
 ))  # fmt: skip
 _MOST_DEPTH = 10
 _MOST_PROPERTIES = 5000

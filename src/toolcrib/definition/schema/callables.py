@@ -85,12 +85,19 @@ def inner_function(function: Any) -> Any:
             function = function.__func__
         elif isinstance(function, (types.FunctionType, staticmethod)) and hasattr(function, "__wrapped__"):
             function = function.__wrapped__
-        elif not isinstance(function, types.FunctionType) and isinstance(
-            getattr(type(function), "__call__", None), types.FunctionType
-        ):
-            function = type(function).__call__
+        elif not isinstance(function, types.FunctionType) and (call := call_method(function)) is not None:
+            function = call
         else:
             return function
+
+
+def call_method(function: Any) -> types.FunctionType | None:
+    """The ``__call__`` that was written for a callable object."""
+    for base in type(function).__mro__:
+        method = vars(base).get("__call__")
+        if method is not None:
+            return method if isinstance(method, types.FunctionType) else None
+    return None
 
 
 def docstring_of(function: Any) -> str | None:
@@ -157,8 +164,10 @@ def _of_code(function: types.FunctionType) -> list[Parameter]:
     if code.co_flags & inspect.CO_VARARGS:
         found.append(Parameter(names[position], VARIADIC, annotations.get(names[position], EMPTY), EMPTY))
         position += 1
-    for name in names[count : count + code.co_kwonlyargcount]:
-        found.append(Parameter(name, KEYWORD, annotations.get(name, EMPTY), keyword_defaults.get(name, EMPTY)))
+    found += [
+        Parameter(name, KEYWORD, annotations.get(name, EMPTY), keyword_defaults.get(name, EMPTY))
+        for name in names[count : count + code.co_kwonlyargcount]
+    ]
     if code.co_flags & inspect.CO_VARKEYWORDS:
         found.append(Parameter(names[position], KEYWORDS, annotations.get(names[position], EMPTY), EMPTY))
     return found

@@ -79,22 +79,27 @@ class Compiler:
         if schema.get("nullable") is True:
             names.append("null")
         tests = [_exact_integer if name == "integer" and self.exact else TESTS.get(name, _never) for name in names]
-        if len(tests) == 1:
-            test = tests[0]
-        else:
-
-            def test(value: Any) -> bool:
-                return any(one(value) for one in tests)
+        usual = _USUAL.get(names[0]) if len(names) == 1 else None
+        test = tests[0] if len(tests) == 1 else _any_of(tests)
 
         def check(value: Any) -> list[Problem] | None:
-            return None if test(value) else [Problem((), expected(schema), got(value), "type")]
+            if type(value) is usual or test(value):
+                return None
+            return [Problem((), expected(schema), got(value), "type")]
 
         return check
+
+
+def _any_of(tests: Sequence[Callable[[Any], bool]]) -> Callable[[Any], bool]:
+    return lambda value: any(test(value) for test in tests)
 
 
 def _typed(type_check: Check, parts: Sequence[Check]) -> Check:
     if not parts:
         return type_check
+    if len(parts) == 1:
+        part = parts[0]
+        return lambda value: type_check(value) or part(value)
 
     def check(value: Any) -> list[Problem] | None:
         found = type_check(value)
@@ -158,3 +163,5 @@ TESTS: Mapping[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, Mapping),
     "null": lambda value: value is None,
 }
+
+_USUAL: Mapping[str, type[Any]] = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from toolcrib.definition.schema.check import Compiler
+from toolcrib.definition.schema.check import Check, Compiler
 from toolcrib.definition.schema.references import followed
 
 _INTEGER = re.compile(r"\s*([+-]?[0-9]{1,4000})(?:\.0+)?\s*")
@@ -33,11 +33,15 @@ class Coercion:
         self._compiler = Compiler(root, exact=True)
         self._root = root
         self._notes = notes
+        self._checks: dict[int, tuple[Any, Check | None]] = {}
         self._depth = 0
 
     def fits(self, schema: Any, value: Any) -> bool:
         """Whether ``value`` is valid as it is."""
-        check = self._compiler.compile(schema)
+        known = self._checks.get(id(schema))
+        if known is None:
+            known = self._checks[id(schema)] = (schema, self._compiler.compile(schema))
+        check = known[1]
         return check is None or not check(value)
 
     def repaired(self, schema: Any, value: Any, name: str) -> Any:

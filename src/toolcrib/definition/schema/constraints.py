@@ -10,15 +10,20 @@ from toolcrib.definition.injection import Injected
 
 MISSING = object()
 _ANNOTATED_TYPES = {
-    "Ge": (("ge", "minimum"),), "Gt": (("gt", "exclusiveMinimum"),), "Le": (("le", "maximum"),), "Lt": (("lt", "exclusiveMaximum"),),
-    "MultipleOf": (("multiple_of", "multipleOf"),), "MinLen": (("min_length", "min"),), "MaxLen": (("max_length", "max"),),
+    "Ge": (("ge", "minimum"),),
+    "Gt": (("gt", "exclusiveMinimum"),),
+    "Le": (("le", "maximum"),),
+    "Lt": (("lt", "exclusiveMaximum"),),
+    "MultipleOf": (("multiple_of", "multipleOf"),),
+    "MinLen": (("min_length", "min"),),
+    "MaxLen": (("max_length", "max"),),
     "Interval": (("ge", "minimum"), ("gt", "exclusiveMinimum"), ("le", "maximum"), ("lt", "exclusiveMaximum")),
     "Len": (("min_length", "min"), ("max_length", "max")),
-}  # fmt: skip
-_PLAIN_FIELD = frozenset(
-    ("annotation", "default", "default_factory", "alias", "alias_priority", "validation_alias", "serialization_alias", "title",
-     "description", "examples", "metadata", "repr", "init", "kw_only", "frozen")
-)  # fmt: skip
+}
+_PLAIN_FIELD = frozenset((
+    "annotation", "default", "default_factory", "alias", "alias_priority", "validation_alias", "serialization_alias",
+    "title", "description", "examples", "metadata", "repr", "init", "kw_only", "frozen",
+))  # fmt: skip
 _FITTING = {
     "int": ("ge", "gt", "le", "lt", "multiple_of"),
     "float": ("ge", "gt", "le", "lt", "multiple_of"),

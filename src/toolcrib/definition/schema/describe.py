@@ -53,12 +53,14 @@ def got(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    text = ""
     try:
-        text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else json.dumps(value[:200])
+        for piece in json.JSONEncoder(ensure_ascii=False).iterencode(value[:200] if isinstance(value, str) else value):
+            text += piece
+            if len(text) > _SHOWN:
+                break
     except (TypeError, ValueError, RecursionError):
         return f"a Python {type(value).__name__}"
-    if isinstance(value, str):
-        text = json.dumps(value[: _SHOWN + 1], ensure_ascii=False)
     kinds: dict[type, str] = {str: "string", list: "array", tuple: "array", dict: "object"}
     kind = kinds.get(type(value))
     if len(text) > _SHOWN:

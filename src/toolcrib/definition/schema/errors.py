@@ -18,7 +18,7 @@ _PREFIXES = (
 
 
 def problems(error: Exception, arguments: Mapping[str, Any]) -> list[Problem]:
-    """A validation error as problems, each with the path in the arguments; any other exception as one of all arguments."""
+    """A validation error as problems with their paths; any other exception as one problem of all the arguments."""
     from pydantic_core import ValidationError
 
     if not isinstance(error, ValidationError):
@@ -32,6 +32,8 @@ def problems(error: Exception, arguments: Mapping[str, Any]) -> list[Problem]:
         path = path_in(arguments, detail["loc"], missing=detail["type"] == "missing")
         if detail["type"] == "missing":
             problem = Problem(path, "a value", "nothing (it is required)", "required")
+        elif detail["type"] == "extra_forbidden":
+            problem = Problem(path, "only keys that it has", "an unknown key", "additionalProperties")
         else:
             problem = Problem(path, expected_text(detail["msg"]), got(detail["input"]), "python")
         found.setdefault(path, problem)
@@ -51,9 +53,8 @@ def path_in(arguments: Any, location: Sequence[str | int], *, missing: bool = Fa
     value: Any = arguments
     path: list[str | int] = []
     for number, step in enumerate(location):
-        if isinstance(value, Mapping) and step in value:
-            value = value[step]
-        elif isinstance(value, (list, tuple)) and isinstance(step, int) and step < len(value):
+        here = isinstance(value, (list, tuple)) and isinstance(step, int) and step < len(value)
+        if here or (isinstance(value, Mapping) and step in value):
             value = value[step]
         elif not (missing and number == len(location) - 1):
             continue

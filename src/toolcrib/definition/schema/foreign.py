@@ -79,24 +79,26 @@ def _schemas(parameters: Mapping[str, Any]) -> tuple[Any, Any]:
     from pydantic import ConfigDict, TypeAdapter
     from typing_extensions import TypedDict
 
-    shape: Any = TypedDict("Arguments", {name: portable(one) for name, one in parameters.items()})
+    make: Any = TypedDict
+    shape = make("Arguments", {name: portable(one) for name, one in parameters.items()})
     shape.__pydantic_config__ = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
     adapter: TypeAdapter[Any] = TypeAdapter(shape)
     return adapter.core_schema, untitled(adapter.json_schema())
 
 
 def portable(kind: Any, seen: dict[Any, Any] | None = None) -> Any:
-    """A type in which ``typing.TypedDict`` is replaced by that of typing_extensions, which pydantic wants before 3.12."""
+    """A type with typing_extensions' ``TypedDict`` in place of typing's, which pydantic refuses before Python 3.12."""
     from typing_extensions import TypedDict
 
     from toolcrib.definition.schema.structures import hints_of, is_typed_dict
 
+    make: Any = TypedDict
     seen = {} if seen is None else seen
     if is_typed_dict(kind) and type(kind).__module__ == "typing":
         if kind not in seen:
             seen[kind] = kind
             hints = {name: portable(hint, seen) for name, hint in hints_of(kind).items()}
-            seen[kind] = TypedDict(kind.__name__, hints, total=kind.__total__)
+            seen[kind] = make(kind.__name__, hints, total=kind.__total__)
             seen[kind].__doc__ = kind.__doc__
         return seen[kind]
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)

@@ -60,6 +60,9 @@ class CommandLine(click.Group):
                 'Install the extra it belongs to: pip install "toolcrib[serve]"',
             )
             return EXIT_MISSING_PACKAGE
+        except OSError as error:
+            output.report(f"{type(error).__name__}: {error}", "The file or folder must be there and writable.")
+            return EXIT_FAILED
         except click.Abort:
             return EXIT_INTERRUPTED
         return status if isinstance(status, int) else 0

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import click
 
 from toolcrib.errors import HomeInUseError
-from toolcrib.interfaces.cli import files, output
+from toolcrib.interfaces.cli import output
 from toolcrib.interfaces.cli.arguments import encode_file, parse_arguments
 from toolcrib.interfaces.cli.client import RouterClient, answer_of, find_router
 from toolcrib.interfaces.cli.modules import import_modules
@@ -167,6 +167,8 @@ def show(
     Raises:
         click.exceptions.Exit: with status 1, for a failed call.
     """
+    from toolcrib.interfaces.cli import files
+
     if answer.get("status") != "success":
         output.report(str(answer.get("error")), answer.get("hint"))
         raise click.exceptions.Exit(1)

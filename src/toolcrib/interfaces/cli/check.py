@@ -59,7 +59,7 @@ async def _check(folder: Path, settings: Settings, *, quiet: bool) -> dict[str, 
         findings.append(finding)
         if not quiet:
             reason = f": {finding.reason}" if finding.reason else ""
-            click.echo(f"{finding.mark} {finding.check}{reason}")
+            output.print_line(f"{finding.mark} {finding.check}{reason}")
 
     if not quiet:
         click.echo(f"{folder.name} ({folder})")

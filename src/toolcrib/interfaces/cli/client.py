@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from toolcrib.errors import NotRunningError, ServiceError, ToolcribError
 
@@ -143,6 +142,9 @@ class RouterClient:
     def _request(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], timeout: float | None
     ) -> Any:
+        import http.client
+        from urllib.parse import urlsplit
+
         address = urlsplit(self.url)
         connection = http.client.HTTPConnection(
             address.hostname or "127.0.0.1", address.port or 80, timeout=timeout or self._silence

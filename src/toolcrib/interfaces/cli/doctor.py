@@ -73,7 +73,7 @@ def check_uv() -> Finding:
     except (OSError, subprocess.SubprocessError) as error:
         return warned("uv", f"{path} does not work: {error}")
     offline = "; it does not use the network (UV_OFFLINE)" if os.environ.get("UV_OFFLINE") else ""
-    return passed("uv", f"{version} ({path}), packages in {cache}{offline}")
+    return passed("uv", f"{version.removeprefix('uv ')} ({path}), packages in {cache}{offline}")
 
 
 def check_router(router: RouterClient) -> Iterator[Finding]:

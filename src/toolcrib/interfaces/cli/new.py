@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 
 import click
 
 from toolcrib.errors import DefinitionError, InvalidNameError
 from toolcrib.interfaces.cli import output
 
-FASTAPI_VERSION = "0.165.0"
-UVICORN_VERSION = "0.54.0"
 DESCRIPTION_ZH = "把一段文字重复若干次"
 DESCRIPTION_EN = "Repeats a text a number of times."
 SDK_ROW = "| `tool_server.py` | the tool SDK, a copy; `main.py` needs nothing else to be served |\n"
@@ -74,16 +70,20 @@ def scaffold(tool_id: str, directory: Path, *, name_zh: str, name_en: str, fasta
         InvalidNameError: the id cannot be a folder's and a tool's name.
         DefinitionError: the folder exists, or cannot be made.
     """
+    from importlib.metadata import version
+    from importlib.resources import files
+
     if not _TOOL_ID.fullmatch(tool_id):
         raise InvalidNameError(
             f"{tool_id!r} cannot be the id of a local tool",
             hint="Use a letter, then up to 63 letters, digits, _ or -, such as word_counter.",
         )
     folder = directory / tool_id
+    # The versions that this installation runs with are known to work, and are in uv's cache already.
     words = {
         "tool_id": tool_id,
-        "fastapi_version": FASTAPI_VERSION,
-        "uvicorn_version": UVICORN_VERSION,
+        "fastapi_version": version("fastapi"),
+        "uvicorn_version": version("uvicorn"),
         "description_en": DESCRIPTION_EN,
         "sdk_row": "" if fastapi else SDK_ROW,
     }
@@ -121,6 +121,9 @@ def _write(folder: Path, contents: dict[str, str]) -> None:
 
 
 def _fill(name: str, words: dict[str, str]) -> str:
+    from importlib.resources import files
+    from string import Template
+
     template = (files("toolcrib.interfaces.cli") / "templates" / f"{name}.template").read_text("utf-8")
     return Template(template).substitute(words)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import logging
+import re
 import signal
 import sys
 import threading
@@ -16,6 +16,7 @@ import click
 
 PATIENCE_SECONDS = 1.0
 LOOK_SECONDS = 0.3
+CLEAR = "\r\x1b[2K"
 STYLES = {"running": "green", "failed": "red", "starting": "yellow", "queued": "yellow"}
 
 
@@ -46,6 +47,8 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 def set_up_logging(verbose: bool = False) -> None:
     """Let the log of toolcrib come to standard error where ``verbose``, else nowhere: commands say what matters."""
+    import logging
+
     logger = logging.getLogger("toolcrib")
     logger.propagate = verbose
     if verbose:
@@ -57,20 +60,34 @@ def set_up_logging(verbose: bool = False) -> None:
 def report(message: str, hint: str | None = None) -> None:
     """Write one red line about what is wrong, and the hint below it, to standard error."""
     click.secho(f"Error: {message}", fg="red", err=True)
-    if hint:
-        click.secho(f"Hint: {hint}", dim=True, err=True)
+    _print_hint(hint)
 
 
 def warn(message: str, hint: str | None = None) -> None:
     """Write one yellow line about what does not stop the command, and the hint below it, to standard error."""
     click.secho(f"Warning: {message}", fg="yellow", err=True)
+    _print_hint(hint)
+
+
+def _print_hint(hint: str | None) -> None:
     if hint:
+        # Hints are written for callers over HTTP; here the same is a command.
+        hint = re.sub(r"POST /tools/(\S+?)/(start|stop)\b", r"toolcrib \2 \1", hint).replace(
+            "GET /tools", "toolcrib tools"
+        )
         click.secho(f"Hint: {hint}", dim=True, err=True)
 
 
 def say(message: str) -> None:
     """Write a line for the person, to standard error, so that standard output stays for the result."""
     click.echo(message, err=True)
+
+
+def print_line(text: str) -> None:
+    """Write a line to standard output in the place of the progress that may stand there."""
+    if sys.stderr.isatty():
+        click.echo(CLEAR, nl=False, err=True)
+    click.echo(text)
 
 
 def print_json(value: Any) -> None:
@@ -94,7 +111,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in headings:
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="fold", no_wrap=heading == headings[0])
     for row in rows:
         table.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in row))
     Console().print(table)
@@ -130,11 +147,11 @@ def _watch(describe: Callable[[], str | None], finished: threading.Event) -> Non
         except Exception:
             text = None
         if text and live:
-            click.echo(f"\r\x1b[2K{text} ({time.monotonic() - began:.0f} s)", nl=False, err=True)
+            click.echo(f"{CLEAR}{text} ({time.monotonic() - began:.0f} s)", nl=False, err=True)
         elif text and text != said:
             say(text)
         said = text or said
         if finished.wait(LOOK_SECONDS):
             break
     if live and said:
-        click.echo("\r\x1b[2K", nl=False, err=True)
+        click.echo(CLEAR, nl=False, err=True)

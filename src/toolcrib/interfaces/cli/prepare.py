@@ -64,4 +64,4 @@ async def _prepare(environments: Environments, tool: ToolDefinition) -> None:
     doing = ["looking"]
     with output.progress(lambda: f"{tool.name}: {doing[0]}"):
         await environments.prepare(tool.name, deployment.directory, lambda line: doing.__setitem__(0, line))
-    click.echo(f"✅ {tool.name}: ready ({time.monotonic() - began:.1f} s)")
+    output.print_line(f"✅ {tool.name}: ready ({time.monotonic() - began:.1f} s)")

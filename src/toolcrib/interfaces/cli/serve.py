@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections import Counter
@@ -66,6 +65,8 @@ def serve(host: str | None, port: int | None, project: Path | None, modules: tup
 
 def set_up_logging() -> None:
     """Let the service's log go to standard error, with the time."""
+    import logging
+
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr
     )

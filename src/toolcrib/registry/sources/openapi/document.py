@@ -16,7 +16,7 @@ from toolcrib.registry.sources.problems import shown
 _VERSION = re.compile(r"3\.([012])(\.\d+)?(-.*)?")
 
 
-class ApiProblem(Exception):  # noqa: N818 - it becomes a SourceError
+class ApiProblem(Exception):
     """Something in the document that cannot be used.
 
     Attributes:
@@ -57,7 +57,8 @@ class ApiDocument:
             hint = "Convert it to OpenAPI 3; most editors of API documents can."
             raise self.problem(("swagger",), f"this is Swagger {self.data['swagger']}, not OpenAPI 3", hint)
         if version is None:
-            raise self.problem((), 'this is no OpenAPI document: "openapi" is missing', 'It begins with "openapi": "3.1.0".')
+            hint = 'It begins with "openapi": "3.1.0".'
+            raise self.problem((), 'this is no OpenAPI document: "openapi" is missing', hint)
         raise self.problem(("openapi",), f"OpenAPI {shown(version)} is not supported", "3.0, 3.1 and 3.2 are.")
 
     def problem(self, location: Location, message: str, hint: str | None = None) -> SourceError:
@@ -129,14 +130,14 @@ def pointer_of(location: Location) -> str:
 
 
 def _parse(label: str, content: bytes) -> Document:
-    path = Path(label)
-    is_yaml = path.suffix.lower() in (".yaml", ".yml") or content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"[", b"")
+    suffix = Path(label).suffix.lower()
+    begins_as_json = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[", b"")
     try:
-        if is_yaml and path.suffix.lower() != ".json":
+        if suffix in (".yaml", ".yml") or (suffix != ".json" and not begins_as_json):
             from toolcrib.registry.sources.openapi.yaml_text import parse_yaml
 
-            return parse_yaml(path, content)
-        return parse_document(path.with_suffix(".json"), content)
+            return parse_yaml(Path(label), content)
+        return parse_document(Path("document.json"), content)
     except SourceError as error:
         prefix = error.path if error.line is None else f"{error.path}:{error.line}"
         message = str(error).removeprefix(f"{prefix}: ")

@@ -23,10 +23,21 @@ _SCHEMAS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 _NAMED_SCHEMAS = frozenset({"properties", "patternProperties", "dependentSchemas"})
 _COMBINING = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "$ref"})
 _DROPPED = frozenset(
-    {"discriminator", "xml", "externalDocs", "nullable", "example", "readOnly", "writeOnly", "$schema", "$id", "$anchor"}
-    | {"$dynamicAnchor", "$recursiveAnchor", "$comment", "$defs", "definitions", "$vocabulary", "additionalItems", "id"}
+    {"discriminator", "xml", "externalDocs", "nullable", "example", "readOnly", "writeOnly", "$schema", "$id"}
+    | {
+        "$anchor",
+        "$dynamicAnchor",
+        "$recursiveAnchor",
+        "$comment",
+        "$defs",
+        "definitions",
+        "$vocabulary",
+        "additionalItems",
+        "id",
+    }
 )
 _ANNOTATIONS = frozenset({"title", "description", "deprecated", "default", "example", "examples"})
+_WORDS = ("title", "description", "deprecated", "default")
 _FLAGS = frozenset({"nullable", "readOnly", "writeOnly"})
 _OF_OBJECTS = frozenset(
     {"type", "properties", "required", "allOf", "additionalProperties", "minProperties", "maxProperties", "$ref"}
@@ -63,7 +74,7 @@ class Schemas:
         self.document = document
         self._hiding = HIDDEN[view]
         self._names: dict[Location, str] = {}
-        self._places: dict[str, Location] = {}
+        self._places: dict[str, tuple[Any, Location]] = {}
         self._definitions: dict[str, Any] = {}
         self._mentions: dict[str, list[str]] = {}
         self._inlined: frozenset[Location] = frozenset()
@@ -126,9 +137,7 @@ class Schemas:
     def _define(self, name: str) -> None:
         if name in self._definitions:
             return
-        place = self._places[name]
-        value, place = self.document.follow({"$ref": _fragment(place)}, place)
-        definition = self.translate(value, place)
+        definition = self.translate(*self._places[name])
         self._mentions[name] = list(dict.fromkeys(_mentioned(definition)))
         self._definitions[name] = definition
 
@@ -184,10 +193,10 @@ class Schemas:
         if _is_scalar(target) and is_annotated:
             found = {**self.translate(target, place), **own}
         else:
-            found = {"$ref": f"#/$defs/{self._name(place)}", **own}
+            found = {"$ref": f"#/$defs/{self._name(target, place)}", **own}
         return _with_null(schema, found)
 
-    def _name(self, place: Location) -> str:
+    def _name(self, target: Any, place: Location) -> str:
         name = self._names.get(place)
         if name is None:
             base = re.sub(r"[^\w.-]+", "_", str(place[-1])).strip("_") or "schema"
@@ -195,15 +204,15 @@ class Schemas:
             while name in self._places:
                 number += 1
                 name = f"{base}_{number}"
-            self._names[place], self._places[name] = name, place
+            self._names[place], self._places[name] = name, (target, place)
         return name
 
     def _merged(self, schema: Mapping[str, Any], shape: ObjectShape, at: Location) -> Any:
-        """One object in place of an ``allOf`` of objects, in which a field one part hides may be required by another."""
+        """One object for an ``allOf`` of objects, in which a field one part hides may be required by another."""
         before, self._inlined = self._inlined, self._inlined | shape.through
         try:
             kept, required = self.fields(shape)
-            result: dict[str, Any] = {key: schema[key] for key in ("title", "description", "deprecated") if key in schema}
+            result: dict[str, Any] = {key: schema[key] for key in _WORDS if key in schema}
             result["type"] = "object"
             result["properties"] = {name: self.translate(*found) for name, found in kept.items()}
             if required:
@@ -243,7 +252,7 @@ class Schemas:
         return True
 
 
-def is_base64_of_ours(schema: Mapping[str, Any]) -> bool:
+def is_binary(schema: Mapping[str, Any]) -> bool:
     """Whether a schema means raw bytes, which travel as base64 on this side of the API."""
     return schema.get("format") == "binary" and schema.get("type", "string") in ("string", ["string"])
 
@@ -264,7 +273,7 @@ def _is_scalar(schema: Any) -> bool:
 
 
 def _unwrapped(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """``allOf`` of one reference, which 3.0 needs to say a word about it, as that reference with the words beside it."""
+    """``allOf`` of one reference, which 3.0 needs to say a word about it, as the reference with the words beside it."""
     parts = schema.get("allOf")
     if not (isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], Mapping) and "$ref" in parts[0]):
         return schema
@@ -277,14 +286,13 @@ def _unwrapped(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 def _older_forms(schema: Mapping[str, Any], result: dict[str, Any]) -> dict[str, Any]:
     """Put what OpenAPI says in its own way into the words of Draft 2020-12."""
     for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if isinstance(result.get(exclusive), bool):
-            if result.pop(exclusive) and bound in result:
-                result[exclusive] = result.pop(bound)
+        if isinstance(result.get(exclusive), bool) and result.pop(exclusive) and bound in result:
+            result[exclusive] = result.pop(bound)
     if not isinstance(result.get("examples", []), list):
         del result["examples"]
     if "example" in schema and "examples" not in result:
         result["examples"] = [schema["example"]]
-    if is_base64_of_ours(schema) or schema.get("format") == "byte":
+    if is_binary(schema) or schema.get("format") == "byte":
         del result["format"]
         result["contentEncoding"] = "base64"
     if result.get("contentEncoding") == "base64":  # else a reference to an artifact would not fit
@@ -298,7 +306,7 @@ def _with_null(schema: Mapping[str, Any], result: dict[str, Any]) -> dict[str, A
         return result
     kinds = result.get("type")
     if kinds is None or _COMBINING & result.keys():
-        words = {key: result.pop(key) for key in ("title", "description", "default", "deprecated") if key in result}
+        words: dict[str, Any] = {key: result.pop(key) for key in _WORDS if key in result}
         return {"anyOf": [result, {"type": "null"}], **words} if result else words
     kinds = [kinds] if isinstance(kinds, str) else kinds
     result["type"] = kinds if "null" in kinds else [*kinds, "null"]
@@ -331,9 +339,3 @@ def _mentioned(schema: Any) -> Iterator[str]:
                     yield from _mentioned(one)
             elif key in _SCHEMA or key in _SCHEMAS:
                 yield from _mentioned(value)
-
-
-def _fragment(place: Location) -> str:
-    from toolcrib.registry.sources.openapi.document import pointer_of
-
-    return pointer_of(place).replace("%", "%25")

@@ -55,7 +55,7 @@ class HttpBody(TypedDict):
 
 
 class HttpCredential(TypedDict):
-    """What one security scheme sends; ``secrets`` are references by role (``token``, or ``username`` and ``password``)."""
+    """What one security scheme sends; ``secrets`` are references by role (``token``, ``username``, ``password``)."""
 
     scheme: str
     kind: CredentialKind

@@ -6,7 +6,7 @@ import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from toolcrib.errors import SourceError
 from toolcrib.registry.sources.document import Document
@@ -29,7 +29,7 @@ def parse_yaml(path: Path, content: bytes) -> Document:
         raise SourceError("this is YAML, and PyYAML is not installed", path=str(path), hint=hint) from None
     try:
         text = content.decode("utf-8-sig")
-        data = _Plain().value(yaml.load(text, Loader=_loader(yaml)))  # noqa: S506 - a SafeLoader
+        data = _Plain().value(yaml.load(text, Loader=_loader(yaml)))
     except UnicodeDecodeError as error:
         raise SourceError("the file is not UTF-8", path=str(path), hint="Save it as UTF-8.") from error
     except yaml.YAMLError as error:
@@ -49,13 +49,14 @@ def _loader(yaml: Any) -> Any:
     """A safe loader for which ``no``, ``12:30`` and ``2024-01-01`` are texts."""
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
-        yaml_implicit_resolvers: dict[str, Any] = {}
+        yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # none of those of YAML 1.1
 
         def number(self, node: Any) -> int | float:
             text = self.construct_scalar(node)
             return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
 
-    Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+    truth = re.compile(r"(?:true|True|TRUE|false|False|FALSE)$")
+    Loader.add_implicit_resolver("tag:yaml.org,2002:bool", truth, list("tTfF"))
     Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""])
     number = re.compile(r"[-+]?(?:\d+|(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?)$")
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+.0123456789"))
@@ -64,8 +65,8 @@ def _loader(yaml: Any) -> Any:
     return Loader
 
 
-class _TooMany(Exception):  # noqa: N818
-    pass
+class _TooMany(Exception):
+    """The values are more than a document has."""
 
 
 class _Plain:
