@@ -16,8 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolcrib.crib import Crib as Crib
+    from toolcrib.crib import get_service as get_service
+    from toolcrib.crib import register_service as register_service
     from toolcrib.crib import tool as tool
     from toolcrib.definition.artifact import Artifact as Artifact
+    from toolcrib.definition.base_tool import ActionDef as ActionDef
+    from toolcrib.definition.base_tool import BaseTool as BaseTool
     from toolcrib.definition.context import Context as Context
     from toolcrib.definition.injection import Injected as Injected
     from toolcrib.definition.result import ToolResult as ToolResult
@@ -27,7 +31,9 @@ if TYPE_CHECKING:
     from toolcrib.registry.registry import ToolRegistry as ToolRegistry
 
 __all__ = [
+    "ActionDef",
     "Artifact",
+    "BaseTool",
     "Context",
     "Crib",
     "Injected",
@@ -37,13 +43,17 @@ __all__ = [
     "ToolResult",
     "ToolResultStatus",
     "__version__",
+    "get_service",
+    "register_service",
     "tool",
 ]
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ActionDef": ("definition.base_tool", "ActionDef"),
     "Artifact": ("definition.artifact", "Artifact"),
+    "BaseTool": ("definition.base_tool", "BaseTool"),
     "Context": ("definition.context", "Context"),
     "Crib": ("crib", "Crib"),
     "Injected": ("definition.injection", "Injected"),
@@ -52,6 +62,8 @@ _HOMES = {
     "ToolRegistry": ("registry.registry", "ToolRegistry"),
     "ToolResult": ("definition.result", "ToolResult"),
     "ToolResultStatus": ("definition.result", "ToolResultStatus"),
+    "get_service": ("crib", "get_service"),
+    "register_service": ("crib", "register_service"),
     "tool": ("crib", "tool"),
 }
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from toolcrib.definition.result import ToolResult
     from toolcrib.definition.tool import ToolDefinition
     from toolcrib.execution.pipeline import Pipeline
+    from toolcrib.registry.services import Services
     from toolcrib.runtime.status import ToolStatus
     from toolcrib.runtime.supervisor import Supervisor
     from toolcrib.settings import Settings
@@ -99,6 +100,11 @@ class Crib:
         return (ToolFiles([root / "tools" / "local" for root in roots], [root / "registry.json" for root in roots]),)
 
     @property
+    def services(self) -> Services:
+        """What tools may ask for by name, such as ``llm_client``."""
+        return self.registry.services
+
+    @property
     def problems(self) -> tuple[SourceError, ...]:
         """What is wrong in the files that define tools, as of the last `reload`."""
         return self._problems
@@ -170,10 +176,11 @@ class Crib:
 
     def status(self, tool: ToolDefinition) -> ToolStatus:
         """What is known of the tool's instance, for every runtime (DESIGN §11.10)."""
+        from toolcrib.registry.services import waiting_reason
         from toolcrib.runtime.status import Lifecycle, ToolStatus
 
         if tool.runtime in ("inprocess", "mcp"):
-            return ToolStatus(lifecycle=Lifecycle.ACTIVE)
+            return ToolStatus(Lifecycle.ACTIVE, waiting_reason(tool, self.services))
         if tool.runtime == "local":
             return self._supervisor.status(tool.name) if self._supervisor else ToolStatus()
         from toolcrib.runtime.remote import status_of
@@ -337,3 +344,19 @@ def _register(tool: ToolDefinition) -> None:
 
 
 tool = make_tool_decorator(_register)
+
+
+def register_service(name: str, service: object) -> None:
+    """Give the default crib's tools what they ask for under ``name``; tools that waited for it are told (contract N050).
+
+    Example:
+        >>> register_service("clock", "a clock")
+        >>> get_service("clock")
+        'a clock'
+    """
+    default_crib().services.register(name, service)
+
+
+def get_service(name: str) -> Any:
+    """What is registered under ``name`` with the default crib, or None (contract N050)."""
+    return default_crib().services.get(name)

@@ -19,7 +19,9 @@ HEAVY = {
     *("concurrent.futures", "multiprocessing", "ssl", "socket", "subprocess", "sqlite3", "logging.config"),
 }
 PUBLIC_NAMES = [
+    "ActionDef",
     "Artifact",
+    "BaseTool",
     "Context",
     "Crib",
     "Injected",
@@ -29,6 +31,8 @@ PUBLIC_NAMES = [
     "ToolResult",
     "ToolResultStatus",
     "__version__",
+    "get_service",
+    "register_service",
     "tool",
 ]
 RATIO_TO_PYDANTIC_CORE = 1.5

@@ -362,6 +362,12 @@ SICKNESSES = {
     "wrong answer": ('return {"text": " ".join([text] * times)}', 'return {"text": 5}', "output_schema"),
     "ends at a call": ("text = params.get", "__import__('os')._exit(3); text = params.get", "example"),
     "accepts anything": ("if not isinstance(text, str):", "if False:", "missing parameters"),
+    "does not end when asked": (
+        "signal.signal(signal_number, _interrupt_once)",
+        "signal.signal(signal_number, 1)",
+        "killed",
+    ),
+    "no header": ("# /// script", "# a comment", "dependencies"),
 }
 
 
@@ -376,11 +382,46 @@ def test_T025_a_sick_tool_fails_its_check(shell: Shell, sickness: str) -> None:
     manifest.write_text(manifest.read_text() + "\n", encoding="utf-8")
     if sickness == "health":
         manifest.write_text("start_timeout = 1\n" + manifest.read_text())
-    failed = shell("check", str(folder))
+    failed = shell("check", str(folder), TOOLCRIB_STOP_GRACE="1")
     assert failed.returncode == 1, failed.stdout
     assert any(line.startswith("❌") and said in line for line in failed.stdout.splitlines()), failed.stdout
     assert "Traceback" not in failed.stderr
     assert processes_below(folder) == []
+
+
+def test_what_is_odd_but_works_is_a_warning(shell: Shell) -> None:
+    folder = shell.scaffold("odd")
+    main, manifest = folder / "main.py", folder / "tool.toml"
+    main.write_text(main.read_text().replace("def run(", 'open("junk", "w").close()\n\n\ndef run('))
+    manifest.write_text("".join(line for line in manifest.read_text().splitlines(True) if "examples = [{" not in line))
+    lines = shell.ok("check", str(folder)).splitlines()
+    assert [line for line in lines if line.startswith("❌")] == []
+    assert any(line.startswith("⚠️ example:") for line in lines)
+    assert any(line.startswith("⚠️ folder:") and "junk" in line for line in lines)
+
+
+def test_a_home_that_cannot_be_used_is_one_error(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    shell.home = tmp_path / "file" / "home"
+    for arguments in (["serve", "--port", str(free_port())], ["call", "qr_code", "text=a"], ["check"]):
+        failed = shell(*arguments)
+        assert failed.returncode == 1
+        assert "Error: " in failed.stderr
+        assert "Traceback" not in failed.stderr
+    sick = shell("doctor", "--json", TOOLCRIB_PORT=str(free_port()))
+    assert sick.returncode == 1
+    report = json.loads(sick.stdout)
+    assert [finding["check"] for finding in report["findings"] if finding["level"] == "fail"] == ["home"]
+
+
+def test_doctor_finds_nothing_wrong_where_serve_works(shell: Shell) -> None:
+    shell.scaffold()
+    port = str(free_port())
+    said = shell.ok("doctor", TOOLCRIB_PORT=port)
+    assert f":{port} is free" in said
+    assert "⚠️ repeat: its environment is not prepared yet" in said
+    shell.ok("prepare", "repeat")
+    assert "✅ repeat: its environment is prepared" in shell.ok("doctor", TOOLCRIB_PORT=port)
 
 
 def test_a_manifest_that_is_wrong_fails_with_its_line(shell: Shell) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, overload
 
 from toolcrib.definition import docstrings
+from toolcrib.definition.injection import without
 from toolcrib.definition.schema import callables
 from toolcrib.definition.schema.signature import Signature
 from toolcrib.definition.tool import Effects, Risk, Texts, ToolDefinition
@@ -113,7 +114,8 @@ def define(
     signature = _signature(function, tool_name, parameters, facts)
     if description is None and signature is None:
         description = docstrings.parse(callables.docstring_of(function)).description
-    tool = ToolDefinition(tool_name, description or "", parameters or {}, function, signature=signature, **facts)
+    shown = without(parameters, facts.get("injected") or {}) if parameters is not None else {}
+    tool = ToolDefinition(tool_name, description or "", shown, function, signature=signature, **facts)
     if signature is not None:
         _leave_unset(tool, description, parameters, facts)
     if tool.source is None:

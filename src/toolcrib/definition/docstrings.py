@@ -14,7 +14,10 @@ _PARAMETER_HEADINGS = frozenset((
     "args", "arguments", "parameters", "params", "keyword args", "keyword arguments", "other args", "other parameters",
     "参数", "参数说明",
 ))  # fmt: skip
-_HEADINGS = _PARAMETER_HEADINGS | frozenset((
+_REMARK_HEADINGS = frozenset((
+    "note", "notes", "warning", "warnings", "important", "tip", "hint", "caution", "注意", "说明", "备注", "提示",
+))  # fmt: skip
+_HEADINGS = _PARAMETER_HEADINGS | _REMARK_HEADINGS | frozenset((
     "returns", "return", "yields", "yield", "receives", "raises", "raise", "except", "exceptions", "warns",
     "attributes", "methods", "example", "examples", "usage", "references", "todo", "todos", "see also",
     "返回", "返回值", "异常", "抛出", "示例", "例子", "用法",
@@ -80,7 +83,7 @@ def _read(lines: Sequence[str]) -> Docstring:
     while position < len(lines):
         line = lines[position]
         heading, start = _heading(lines, position)
-        if heading is not None:
+        if heading is not None and heading not in _REMARK_HEADINGS:
             end, underlined = _section_end(lines, start), start > position + 1
             if heading in _PARAMETER_HEADINGS:
                 _entries(lines[start:end], found.parameters, numpy=underlined)

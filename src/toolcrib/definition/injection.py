@@ -74,3 +74,14 @@ def injections(tool: ToolDefinition) -> Mapping[str, str]:
 
 
 _IMPLIED: Mapping[str, str] = {"project_id": "project_id"}
+
+
+def without(schema: Mapping[str, Any], names: Mapping[str, Any]) -> Mapping[str, Any]:
+    """``schema`` without the parameters of these names; itself where it has none of them."""
+    properties = schema.get("properties") or {}
+    if not names or not any(name in properties for name in names):
+        return schema
+    result = {**schema, "properties": {name: one for name, one in properties.items() if name not in names}}
+    if "required" in schema:
+        result["required"] = [name for name in schema["required"] if name not in names]
+    return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolcrib.definition.injection import injections
+from toolcrib.definition.injection import injections, without
 from toolcrib.definition.schema.check import Check, compile_check
 from toolcrib.definition.schema.coerce import Coercion
 from toolcrib.definition.schema.describe import Problem, got, listed, unknown_key
@@ -332,14 +332,3 @@ def _mentions(schema: Any, keywords: Collection[str]) -> bool:
     if isinstance(schema, Mapping):
         return any(key in keywords or _mentions(value, keywords) for key, value in schema.items())
     return isinstance(schema, list) and any(_mentions(one, keywords) for one in schema)
-
-
-def without(schema: Mapping[str, Any], names: Mapping[str, Any]) -> Mapping[str, Any]:
-    """``schema`` without the properties of these names; itself where it has none of them."""
-    properties = schema.get("properties") or {}
-    if not names or not any(name in properties for name in names):
-        return schema
-    result = {**schema, "properties": {name: one for name, one in properties.items() if name not in names}}
-    if "required" in schema:
-        result["required"] = [name for name in schema["required"] if name not in names]
-    return result

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from toolcrib.definition.ports import Listing
 from toolcrib.definition.tool import ToolDefinition
-from toolcrib.errors import InvalidNameError, SourceError
+from toolcrib.errors import DefinitionError, SourceError
 from toolcrib.registry.registry import ToolRegistry
 
 
@@ -66,7 +66,7 @@ def apply(registry: ToolRegistry, listing: Listing, owned: set[str]) -> Changes:
             continue
         try:
             registry.register(tool, replace=True)
-        except InvalidNameError as error:
+        except DefinitionError as error:
             problems.append(SourceError(str(error), path=tool.source or tool.name, hint=error.hint))
             continue
         (added if present is None else replaced).append(tool.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from urllib.parse import quote
+from urllib.parse import quote, unquote_plus
 
 import httpx2
 
@@ -117,7 +117,7 @@ async def exchange(
                     return await _read(response, limit)
             finally:
                 await response.aclose()
-            current = following
+            current = _without_credentials(following, signature)
     except httpx2.HTTPError as error:
         words = without_secrets(str(error), signature.secrets) or type(error).__name__
         if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.UnsupportedProtocol):
@@ -148,6 +148,16 @@ def _redirection(request: httpx2.Request, response: httpx2.Response) -> httpx2.R
             hint="Correct the server's URL or the path in the OpenAPI document; often it is a final / too much or few.",
         )
     return following
+
+
+def _without_credentials(request: httpx2.Request, signature: Signature) -> httpx2.Request:
+    """``request`` without the credentials that the API wrote into the URL of its redirect; they are added again."""
+    names = {quote(name, safe="") for name, _ in signature.query}
+    if names:
+        pairs = request.url.query.decode("ascii").split("&")
+        kept = "&".join(pair for pair in pairs if quote(unquote_plus(pair.partition("=")[0]), safe="") not in names)
+        request.url = request.url.copy_with(query=kept.encode("ascii") or None)
+    return request
 
 
 async def _read(response: httpx2.Response, limit: int) -> ApiAnswer:

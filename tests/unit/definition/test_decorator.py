@@ -185,7 +185,7 @@ def test_N048_a_name_in_an_annotation_that_means_nothing_is_refused_where_it_is_
 
         return plot
 
-    with pytest.raises(DefinitionError, match="'plot'.*'point'.*'Point'"):
+    with pytest.raises(DefinitionError, match=r"'plot'.*'point'.*'Point'"):
         define(make())
 
 

@@ -224,11 +224,16 @@ def test_N048_defaults_are_shown_where_json_can() -> None:
 
 
 def test_N048_a_default_of_none_makes_a_parameter_nullable() -> None:
-    assert schema_of(int, None)["properties"]["p"] == {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}
+    assert schema_of(int, None)["properties"]["p"] == {
+        "anyOf": [{"type": "integer"}, {"type": "null"}],
+        "default": None,
+    }
 
 
 def test_N048_fields_of_pydantic_give_default_alias_and_text() -> None:
-    def f(from_: Annotated[str, Field(alias="from")], tags: list[str] = Field(default_factory=list, description="all")) -> str:
+    def f(
+        from_: Annotated[str, Field(alias="from")], tags: list[str] = Field(default_factory=list, description="all")
+    ) -> str:
         return from_ + ",".join(tags)
 
     tool = define(f)
@@ -260,13 +265,15 @@ def test_N048_names_that_mean_something_elsewhere_are_only_names_here() -> None:
     def f(_model: str, model_config: int, json: str, class_: str, ref: str, schema: str = "s") -> str:
         return f"{_model}{model_config}{json}{class_}{ref}{schema}"
 
-    assert invoke(define(f), {"_model": "m", "model_config": 1, "json": "j", "class_": "c", "ref": "r"}).data == "m1jcrs"
+    assert (
+        invoke(define(f), {"_model": "m", "model_config": 1, "json": "j", "class_": "c", "ref": "r"}).data == "m1jcrs"
+    )
 
 
 def test_N048_a_type_that_no_schema_can_be_made_of_names_tool_and_parameter() -> None:
     def f(callback: typing.Callable[[int], int]) -> None: ...
 
-    with pytest.raises(DefinitionError, match="'f'.*'callback'"):
+    with pytest.raises(DefinitionError, match=r"'f'.*'callback'"):
         _ = define(f).parameters
 
 

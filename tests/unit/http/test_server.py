@@ -196,6 +196,11 @@ async def test_a_taken_port_is_found_before_anything_is_opened(crib: FakeCrib, t
     assert not crib.open
 
 
+def test_the_listening_socket_says_that_it_is_tcp_so_that_small_answers_do_not_wait() -> None:
+    with listen("127.0.0.1", free_port()) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
+
+
 def test_the_holder_of_a_port_is_named_or_none(taken_port: int) -> None:
     assert f"pid {os.getpid()}" in str(holder_of(taken_port))
     assert holder_of(free_port()) is None

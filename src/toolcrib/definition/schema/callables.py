@@ -173,17 +173,23 @@ def _of_code(function: types.FunctionType) -> list[Parameter]:
     return found
 
 
-def postponed_names(function: Any) -> bool:
-    """Whether annotations are text with names that only the enclosing function can explain."""
+def local_names(function: Any) -> Mapping[str, Any] | None:
+    """The names that annotations written as text may mean in the function around ``function``.
+
+    None where they need none of them, so that they can be read later; an empty mapping where the function around it is
+    not running any more.
+    """
     if "<locals>" not in getattr(function, "__qualname__", ""):
-        return False
+        return None
+    texts = [one for one in function.__annotations__.values() if isinstance(one, str)]
+    if not texts:
+        return None
+    enclosing = _enclosing_names(function)
+    names = [name for text in texts for name in _names_in(text)]
     namespace = function.__globals__
-    for annotation in function.__annotations__.values():
-        if isinstance(annotation, str) and not all(
-            name in namespace or hasattr(builtins, name) for name in _names_in(annotation)
-        ):
-            return True
-    return False
+    if any(name in enclosing or (name not in namespace and not hasattr(builtins, name)) for name in names):
+        return enclosing
+    return None
 
 
 def _names_in(annotation: str) -> tuple[str, ...]:
@@ -198,7 +204,7 @@ def _compiled(annotation: str) -> types.CodeType:
     return compile(annotation, "<annotation>", "eval")
 
 
-def enclosing_names(function: Any) -> Mapping[str, Any]:
+def _enclosing_names(function: Any) -> Mapping[str, Any]:
     """The local names of the function in which ``function`` is being defined, if it is still running."""
     outer = function.__qualname__.rpartition(".<locals>")[0]
     frame: types.FrameType | None = sys._getframe(1)

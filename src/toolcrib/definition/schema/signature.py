@@ -33,6 +33,7 @@ class Signature:
         "_explicit",
         "_injected",
         "_local_names",
+        "_output",
         "_validator",
         "function",
         "name",
@@ -56,10 +57,13 @@ class Signature:
         self._docs: docstrings.Docstring | None = None
         self._validator: Any = None
         self._local_names: Mapping[str, Any] = {}
+        self._output: tuple[Mapping[str, Any] | None] | None = None
         inner = callables.inner_function(function)
-        if callables.postponed_names(inner):
-            self._local_names = callables.enclosing_names(inner)
+        names = callables.local_names(inner)
+        if names is not None:
+            self._local_names = names
             self.compile()
+            self._output = (self.output_schema,)
             self._local_names = {}
 
     @property
@@ -92,7 +96,9 @@ class Signature:
     @property
     def output_schema(self) -> Mapping[str, Any] | None:
         """JSON Schema of the result, where the return annotation says something about it."""
-        return Reader(self.function, self._closed, self._local_names).output()
+        if self._output is None:
+            self._output = (Reader(self.function, self._closed, self._local_names).output(),)
+        return self._output[0]
 
     def has_default(self, parameter: str) -> bool:
         """Whether the function can be called without it."""

@@ -99,7 +99,15 @@ class Schemas:
         return _with_null(schema, _older_forms(schema, self._keywords(schema, at)))
 
     def closed(self, schema: Mapping[str, Any]) -> dict[str, Any]:
-        """A translated schema with the definitions that it needs."""
+        """A translated schema with the definitions that it needs; a bare reference becomes what it refers to."""
+        seen: set[str] = set()
+        while schema.keys() == {"$ref"} and schema["$ref"] not in seen:
+            seen.add(schema["$ref"])
+            name = schema["$ref"].removeprefix("#/$defs/")
+            self._define(name)
+            if not isinstance(self._definitions[name], dict):
+                break
+            schema = self._definitions[name]
         names: dict[str, None] = {}
         waiting = list(dict.fromkeys(_mentioned(schema)))
         while waiting:
