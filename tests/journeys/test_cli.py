@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TextIO
 
 import psutil
 import pytest
@@ -54,14 +55,14 @@ class Shell:
             check=False,
         )
 
-    def begin(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+    def begin(self, *arguments: str, stdout: int | TextIO = subprocess.PIPE) -> subprocess.Popen[str]:
         """Begin a command and go on."""
         return subprocess.Popen(
             [sys.executable, "-m", "toolcrib", *arguments],
             cwd=self.project,
-            env=environment(self.home, **self.variables, PYTHONUNBUFFERED="1", **variables),
+            env=environment(self.home, **self.variables, PYTHONUNBUFFERED="1"),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=stdout,
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -245,17 +246,25 @@ def test_a_call_has_a_timeout_and_says_what_it_waits_for(shell: Shell) -> None:
     assert processes_below(folder) == []
 
 
-def test_logs_follow_what_is_written(shell: Shell) -> None:
+def test_logs_follow_what_is_written_and_the_next_run(shell: Shell) -> None:
     folder = shell.scaffold()
     shell.ok("call", "repeat", "text=a")
-    process = shell.begin("logs", "repeat", "-f", "-n", "1")
-    assert process.stdout is not None
-    process.stdout.readline()
-    with (folder / "tests" / "last_run.log").open("a") as log:
-        log.write("a new line\n")
-    assert process.stdout.readline() == "a new line\n"
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=15 * SLACK)
+    path, said = folder / "tests" / "last_run.log", shell.project / "said"
+    with said.open("w") as output:
+        process = shell.begin("logs", "repeat", "-f", "-n", "1", stdout=output)
+    try:
+        wait_until(lambda: said.read_text() != "")
+        with path.open("a") as log:
+            log.write("a new line\n")
+        wait_until(lambda: said.read_text().endswith("a new line\n"))
+        path.unlink()
+        path.write_text("another run\n")
+        wait_until(lambda: said.read_text().endswith("another run\n"))
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=15 * SLACK)
+    finally:
+        process.kill()
+        process.wait()
     assert process.returncode == 130
     assert "Traceback" not in errors
 

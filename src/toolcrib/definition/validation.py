@@ -57,13 +57,21 @@ def validator_of(tool: ToolDefinition) -> Validator:
 
 def validate_output(schema: Mapping[str, Any] | None, value: Any) -> list[str]:
     """What is wrong with a tool's result, as lines ``path: expected …, got …``; empty = it fits its output schema."""
-    if schema is None:
-        return []
-    try:
-        found = compile_check(schema)(value)
-    except RecursionError:
-        return ["result: nested too deeply to be checked"]
-    return [str(problem).replace("arguments: ", "result: ", 1) for problem in found or ()][:MOST_LINES]
+    return [] if schema is None else output_check(schema)(value)
+
+
+def output_check(schema: Mapping[str, Any]) -> Callable[[Any], list[str]]:
+    """`validate_output` for one schema, compiled once for many results."""
+    check = compile_check(schema)
+
+    def problems(value: Any) -> list[str]:
+        try:
+            found = check(value)
+        except RecursionError:
+            return ["result: nested too deeply to be checked"]
+        return [str(problem).replace("arguments: ", "result: ", 1) for problem in found or ()][:MOST_LINES]
+
+    return problems
 
 
 class Validator:

@@ -14,7 +14,7 @@ from toolcrib.definition.deployment import Runtime
 from toolcrib.definition.ports import ArtifactStore, Runner
 from toolcrib.definition.result import ToolResult
 from toolcrib.definition.tool import ToolDefinition
-from toolcrib.definition.validation import validate, validate_output
+from toolcrib.definition.validation import output_check, validate
 from toolcrib.errors import CallError, DeadlineExceeded, DependencyMissingError, OutputMismatchError
 from toolcrib.execution import references
 from toolcrib.registry.registry import ToolRegistry
@@ -29,6 +29,7 @@ class _Facts:
     tool: ToolDefinition
     binary_inputs: tuple[references.Path, ...]
     binary_outputs: tuple[references.Path, ...]
+    output_problems: Callable[[Any], list[str]] | None
 
 
 class Pipeline:
@@ -125,27 +126,28 @@ class Pipeline:
     def _shape(self, tool: ToolDefinition, result: ToolResult, as_references: bool) -> ToolResult:
         if not result.success:
             return result
-        if tool.output_schema is not None and self._output_validation != "off":
-            problems = validate_output(tool.output_schema, result.data)
-            if problems and self._output_validation == "error":
-                raise OutputMismatchError(
-                    f"The answer of '{tool.name}' does not fit its output schema: {'; '.join(problems[:5])}",
-                    hint="Correct the tool or its output_schema.",
-                )
-            if problems:
-                logger.warning(
-                    "The answer of %s does not fit its output schema: %s", tool.name, "; ".join(problems[:5])
-                )
-        if as_references:
-            paths = self._facts_of(tool).binary_outputs
-            result.data = (
-                references.to_references(result.data, paths, self._artifacts(), tool.name) if paths else result.data
-            )
+        facts = self._facts_of(tool)
+        if facts.output_problems is not None and (problems := facts.output_problems(result.data)):
+            self._mismatch(tool, "; ".join(problems))
+        if as_references and facts.binary_outputs:
+            result.data = references.to_references(result.data, facts.binary_outputs, self._artifacts(), tool.name)
         return result
+
+    def _mismatch(self, tool: ToolDefinition, problems: str) -> None:
+        text = f"The answer of '{tool.name}' does not fit its output schema: {problems}"
+        if self._output_validation == "error":
+            raise OutputMismatchError(text, hint="Correct the tool or its output_schema.")
+        logger.warning("%s", text)
 
     def _facts_of(self, tool: ToolDefinition) -> _Facts:
         facts = self._facts.get(tool.name)
         if facts is None or facts.tool is not tool:
-            facts = _Facts(tool, references.binary_paths(tool.parameters), references.binary_paths(tool.output_schema))
+            schema = tool.output_schema if self._output_validation != "off" else None
+            facts = _Facts(
+                tool,
+                references.binary_paths(tool.parameters),
+                references.binary_paths(tool.output_schema),
+                output_check(schema) if schema is not None else None,
+            )
             self._facts[tool.name] = facts
         return facts

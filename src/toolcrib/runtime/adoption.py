@@ -5,14 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolcrib.runtime.connections import ConnectionPool
 from toolcrib.runtime.health import probe
 from toolcrib.runtime.ports import listening_ports
+from toolcrib.runtime.process import KILL_SECONDS, is_running
 from toolcrib.runtime.records import token_of
+
+if TYPE_CHECKING:
+    import psutil
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +76,24 @@ async def end(manual: ManualProcess, grace: float) -> None:
     """End a process that was started by hand: TERM to it and its children, ``grace`` seconds, KILL."""
     import psutil
 
-    def run() -> None:
-        with contextlib.suppress(psutil.Error):
-            process = psutil.Process(manual.pid)
-            if process.create_time() != manual.created:
+    family = await asyncio.to_thread(_family, manual)
+    loop = asyncio.get_running_loop()
+    for number, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, KILL_SECONDS)):
+        for member in family:
+            with contextlib.suppress(psutil.Error):
+                member.send_signal(number)
+        limit = loop.time() + seconds
+        while loop.time() < limit:
+            if not any(is_running(member.pid) for member in family):
                 return
-            family = [process, *process.children(recursive=True)]
-            for member in family:
-                with contextlib.suppress(psutil.Error):
-                    member.terminate()
-            for member in psutil.wait_procs(family, timeout=grace)[1]:
-                with contextlib.suppress(psutil.Error):
-                    member.kill()
-            psutil.wait_procs(family, timeout=5)
+            await asyncio.sleep(0.02)
 
-    await asyncio.to_thread(run)
+
+def _family(manual: ManualProcess) -> list[psutil.Process]:
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(manual.pid)
+        if process.create_time() == manual.created:
+            return [process, *process.children(recursive=True)]
+    return []

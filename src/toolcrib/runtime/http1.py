@@ -12,6 +12,7 @@ import asyncio
 import select
 import socket
 from collections.abc import Callable
+from typing import cast
 
 HEAD_LIMIT = 64 * 1024
 IDLE_SECONDS = 3.0
@@ -83,7 +84,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection is open."""
-        assert isinstance(transport, asyncio.Transport)
+        transport = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
         self._transport = transport
         self._socket = transport.get_extra_info("socket")
         self._poll = select.poll()

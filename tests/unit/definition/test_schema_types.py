@@ -231,9 +231,9 @@ def test_N048_a_default_of_none_makes_a_parameter_nullable() -> None:
 
 
 def test_N048_fields_of_pydantic_give_default_alias_and_text() -> None:
-    def f(
-        from_: Annotated[str, Field(alias="from")], tags: list[str] = Field(default_factory=list, description="all")
-    ) -> str:
+    all_tags: Any = Field(default_factory=list, description="all")
+
+    def f(from_: Annotated[str, Field(alias="from")], tags: list[str] = all_tags) -> str:
         return from_ + ",".join(tags)
 
     tool = define(f)

@@ -20,7 +20,7 @@ NOTE = {
         "tags": {"type": "array", "items": {"type": "string"}},
         "pinned": {"type": "boolean", "default": False},
         "priority": {"type": "integer", "minimum": 1, "default": 1},
-        "kind": {"type": "string", "enum": ["plain", "todo"]},
+        "kind": {"type": "string", "enum": ["plain", "task"]},
         "filter": {"anyOf": [{"type": "object"}, {"type": "null"}]},
         "ratio": {"type": "number"},
     },
@@ -33,7 +33,7 @@ def typed_note(
     tags: list[str] = [],  # noqa: B006
     pinned: bool = False,
     priority: int = 1,
-    kind: Literal["plain", "todo"] = "plain",
+    kind: Literal["plain", "task"] = "plain",
     filter: dict[str, Any] | None = None,  # noqa: A002
     ratio: float = 0.5,
 ) -> None: ...
@@ -59,7 +59,7 @@ def refusal(tool: ToolDefinition, arguments: Any) -> list[str]:
 
 @both
 def test_N006_what_fits_is_never_changed_and_defaults_are_not_filled_in(make: Any) -> None:
-    sent = {"title": "12", "tags": ["true"], "pinned": True, "priority": 3, "kind": "todo", "filter": None, "ratio": 1}
+    sent = {"title": "12", "tags": ["true"], "pinned": True, "priority": 3, "kind": "task", "filter": None, "ratio": 1}
     notes: list[str] = []
 
     got = validate(make(), sent, notes)
@@ -86,7 +86,7 @@ def test_N006_what_fits_is_never_changed_and_defaults_are_not_filled_in(make: An
         ("tags", '["a\nb"]', ["a\nb"], "decoded:tags"),
         ("tags", "a", ["a"], "wrapped:tags"),
         ("filter", '{"a": 1}', {"a": 1}, "decoded:filter"),
-        ("kind", "TODO", "todo", "enum_case:kind"),
+        ("kind", "TASK", "task", "enum_case:kind"),
         ("title", 94103, "94103", "coerced:title"),
     ],
 )
@@ -125,7 +125,7 @@ def test_N006_null_for_an_optional_parameter_means_its_default(make: Any, name: 
         ("priority", True, "priority: expected integer >= 1, got true"),
         ("priority", 1.5, "priority: expected integer >= 1, got 1.5"),
         ("pinned", "maybe", 'pinned: expected boolean, got string "maybe"'),
-        ("kind", "other", 'kind: expected one of "plain", "todo", got string "other"'),
+        ("kind", "other", 'kind: expected one of "plain", "task", got string "other"'),
         ("filter", "{oops}", 'filter: expected object or null, got string "{oops}"'),
         ("tags", '{"a": 1}', 'tags: expected array of string, got string "{\\"a\\": 1}"'),
         ("tags", ["a", None], "tags[1]: expected string, got null"),

@@ -24,9 +24,8 @@ from toolcrib.errors import (
     TooLargeError,
     UpstreamError,
 )
-from toolcrib.runtime.dispatch import Dispatcher
+from toolcrib.runtime.dispatch import Dispatcher, interpret
 from toolcrib.runtime.http1 import Answer
-from toolcrib.runtime.dispatch import interpret
 from toolcrib.runtime.status import Endpoint
 from toolcrib.settings import Settings
 
@@ -154,7 +153,9 @@ async def test_T023_a_key_may_go_into_the_query_and_a_literal_secret_is_refused(
     monkeypatch.setenv("CRIB_TEST_SECRET", "s3cret")
 
     def tool_with(secret: str) -> ToolDefinition:
-        return replace(TOOL, deployment=Deployment("local", authentication=Authentication("query", {"k": secret}, "key")))
+        return replace(
+            TOOL, deployment=Deployment("local", authentication=Authentication("query", {"k": secret}, "key"))
+        )
 
     async with Tool(b"1").running() as tool:
         await dispatcher.dispatch(tool.endpoint, tool_with("env:CRIB_TEST_SECRET"), {}, Deadline(60), "c")
@@ -178,7 +179,9 @@ async def test_T023_a_hundred_cancelled_calls_leave_no_connection(dispatcher: Di
         await until(lambda: len(tool.requests) > 50)
         for call in calls:
             call.cancel()
-        assert all(isinstance(end, asyncio.CancelledError) for end in await asyncio.gather(*calls, return_exceptions=True))
+        assert all(
+            isinstance(end, asyncio.CancelledError) for end in await asyncio.gather(*calls, return_exceptions=True)
+        )
         assert dispatcher._pool.open_connections == 0
 
 
@@ -221,7 +224,7 @@ async def test_T023_only_an_idempotent_tool_is_asked_again_after_a_silent_end(
     if idempotent:
         assert (await dispatcher.dispatch(endpoint, tool, {}, Deadline(60), "c")).data == 1
     else:
-        with pytest.raises(UpstreamError, match="may have been carried out|closed the connection"):
+        with pytest.raises(UpstreamError, match="closed the connection"):
             await dispatcher.dispatch(endpoint, tool, {}, Deadline(60), "c")
     listener.close()
     await listener.wait_closed()

@@ -107,7 +107,7 @@ async def test_T018_a_folder_that_does_not_say_what_it_needs_is_refused(
 ) -> None:
     (tmp_path / "pyproject.toml").write_text(PROJECT)
     directory = write_main(tmp_path / "x", header="# a comment\n")
-    with pytest.raises(StartFailedError, match="main.py does not say what it needs") as caught:
+    with pytest.raises(StartFailedError, match="does not say what it needs") as caught:
         await environments.prepare("x", directory, lambda line: None)
     assert str(caught.value).startswith("Tool 'x' is not running or has no active endpoint: ")
     assert "PEP 723" in (caught.value.hint or "")

@@ -122,7 +122,11 @@ async def test_T023_a_connection_is_kept_and_used_again(pool: ConnectionPool) ->
 
 
 @pytest.mark.parametrize(
-    "head", [b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\n", b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\n"]
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\n",
+        b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\n",
+    ],
 )
 async def test_T023_a_connection_that_the_other_side_will_close_is_not_kept(pool: ConnectionPool, head: bytes) -> None:
     async with server(answering(head + b"hello")) as port:

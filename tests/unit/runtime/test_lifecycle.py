@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from toolcrib.runtime.lifecycle import TRANSITIONS, IllegalTransitionError, check
@@ -11,7 +13,7 @@ MAIN_ROAD = ["inactive", "queued", "starting", "active", "draining", "stopping",
 
 
 def test_T020_the_documents_main_road_is_legal() -> None:
-    for before, after in zip(MAIN_ROAD, MAIN_ROAD[1:], strict=False):
+    for before, after in pairwise(MAIN_ROAD):
         assert check(Lifecycle(before), Lifecycle(after)) is Lifecycle(after)
 
 

@@ -103,7 +103,8 @@ def test_T028_secrets_are_not_written_even_in_pieces(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool_id", "name"), [("image_stitcher", "image_stitcher"), ("a/b", "a%2Fb"), ("..", "%2E."), (".hidden", "%2Ehidden")]
+    ("tool_id", "name"),
+    [("image_stitcher", "image_stitcher"), ("a/b", "a%2Fb"), ("..", "%2E."), (".hidden", "%2Ehidden")],
 )
 def test_a_tools_id_is_always_one_files_name(tool_id: str, name: str) -> None:
     assert file_name(tool_id) == name

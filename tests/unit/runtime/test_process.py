@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.runtime.workshop import SLACK, lives, until
+from tests.unit.runtime.workshop import SLACK, begin, lives, until
 from toolcrib.runtime.process import ExitWatch, ToolProcess, base_environment, end_group, kill_marked
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -121,7 +121,9 @@ async def test_T028_a_flood_on_both_streams_is_always_drained(tmp_path: Path) ->
 async def test_T018_nothing_of_the_router_is_inherited(tmp_path: Path) -> None:
     inherited = os.open(tmp_path / "secret", os.O_RDWR | os.O_CREAT)
     os.set_inheritable(inherited, True)
-    started = Started("import os; print(*(os.readlink('/proc/self/fd/' + n) for n in '012'), *os.listdir('/proc/self/fd'))", tmp_path)
+    started = Started(
+        "import os; print(*(os.readlink('/proc/self/fd/' + n) for n in '012'), *os.listdir('/proc/self/fd'))", tmp_path
+    )
     assert await started.process.wait(10 * SLACK)
     os.close(inherited)
     null, out, err, *numbers = started.output.decode().split()
@@ -138,12 +140,13 @@ import asyncio, sys
 from pathlib import Path
 from toolcrib.runtime.process import ToolProcess, base_environment
 async def main():
-    process = ToolProcess([sys.executable, "-c", "import time; time.sleep(300)"], Path({str(tmp_path)!r}), base_environment(), print)
+    argv = [sys.executable, "-c", "import time; time.sleep(300)"]
+    process = ToolProcess(argv, Path({str(tmp_path)!r}), base_environment(), print)
     print(process.pid, flush=True)
     await asyncio.sleep(300)
 asyncio.run(main())
 """
-    router = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    router = begin(sys.executable, "-c", program, stdout=subprocess.PIPE)
     assert router.stdout is not None
     pid = int(router.stdout.readline())
     await until(lambda: b"time.sleep" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[2])
@@ -154,9 +157,20 @@ asyncio.run(main())
 
 
 async def test_T018_only_what_every_program_needs_is_passed_on() -> None:
-    source = {"PATH": "p", "LC_ALL": "C", "https_proxy": "x", "SECRET": "s", "MINE": "m", "VIRTUAL_ENV": "v", "PYTHONPATH": "y"}
+    source = {
+        "PATH": "p",
+        "LC_ALL": "C",
+        "https_proxy": "x",
+        "SECRET": "s",
+        "MINE": "m",
+        "VIRTUAL_ENV": "v",
+        "PYTHONPATH": "y",
+    }
     assert base_environment(["MINE", "ABSENT"], source=source) == {
-        "PATH": "p", "LC_ALL": "C", "https_proxy": "x", "MINE": "m",
+        "PATH": "p",
+        "LC_ALL": "C",
+        "https_proxy": "x",
+        "MINE": "m",
     }
 
 
@@ -165,7 +179,7 @@ async def test_T027_the_end_of_a_stranger_is_noticed(monkeypatch: pytest.MonkeyP
     if not has_pidfd:
         monkeypatch.delattr(os, "pidfd_open", raising=False)
     ended = asyncio.Event()
-    process = subprocess.Popen(["sleep", "300"])
+    process = begin("sleep", "300")
     watch = ExitWatch(process.pid, ended.set)
     await asyncio.sleep(0.1)
     assert not ended.is_set()
@@ -176,7 +190,7 @@ async def test_T027_the_end_of_a_stranger_is_noticed(monkeypatch: pytest.MonkeyP
 
 
 async def test_T019_a_group_that_is_not_ours_is_ended_too() -> None:
-    process = subprocess.Popen(["sh", "-c", "trap '' TERM; sleep 300 & wait"], start_new_session=True)
+    process = begin("sh", "-c", "trap '' TERM; sleep 300 & wait", start_new_session=True)
     await end_group(process.pid, 0.1)
     assert process.wait() in (-9, -15)
     await end_group(process.pid, 0.1)

@@ -80,8 +80,10 @@ def test_one_service_a_home_and_the_error_names_the_holder(tmp_path: Path) -> No
 
 
 def test_a_lock_ends_with_its_process_however_that_ended(tmp_path: Path) -> None:
-    program = "import sys, time; from pathlib import Path; from toolcrib.runtime.records import HomeLock\n" \
+    program = (
+        "import sys, time; from pathlib import Path; from toolcrib.runtime.records import HomeLock\n"
         "HomeLock(Path(sys.argv[1])).acquire(); print('held', flush=True); time.sleep(300)"
+    )
     process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.runtime.workshop import SLACK, Workshop, make_settings, until, write_main
+from tests.unit.runtime.workshop import SLACK, Workshop, lives, make_settings, until, write_main
 from toolcrib.definition.call import Deadline
 from toolcrib.errors import DeadlineExceeded, NotRunningError, StartFailedError, UnknownToolError
 from toolcrib.runtime.status import Lifecycle
@@ -178,7 +178,9 @@ async def test_T021_a_health_that_hangs_does_not_hide_the_end_of_the_process(wor
             await workshop.call("x")
 
 
-async def test_T020_waiting_for_a_slot_does_not_count_as_starting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_T020_waiting_for_a_slot_does_not_count_as_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     workshop = await Workshop(tmp_path / "tools", make_settings(tmp_path / "home")).open()
     try:
@@ -329,7 +331,7 @@ async def test_T018_uv_itself_may_stay_in_between(workshop: Workshop) -> None:
     data = await workshop.call("x")
     assert data["pid"] != workshop.supervisor.status("x").pid
     await workshop.supervisor.stop_tool("x")
-    assert not Path(f"/proc/{data['pid']}").exists()
+    assert not lives(data["pid"])
 
 
 async def test_T018_preparing_does_not_start(workshop: Workshop) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -69,11 +70,15 @@ async def test_T019_a_call_that_outlasts_the_grace_fails_with_a_reason(tmp_path:
         await workshop.close()
 
 
+def _is(workshop: Workshop, lifecycle: Lifecycle) -> bool:
+    return workshop.supervisor.status("x").lifecycle is lifecycle
+
+
 async def test_T019_stop_during_a_start_ends_the_start(workshop: Workshop) -> None:
     workshop.add("x", before="print('pid', os.getpid(), flush=True); time.sleep(300)")
     for lifecycle in (Lifecycle.QUEUED, Lifecycle.STARTING):
         call = asyncio.create_task(workshop.run("x"))
-        await until(lambda wanted=lifecycle: workshop.supervisor.status("x").lifecycle is wanted)
+        await until(partial(_is, workshop, lifecycle))
         await workshop.supervisor.stop_tool("x")
         with pytest.raises(NotRunningError, match="stopped while it started"):
             await call

@@ -35,7 +35,7 @@ HEADER = """\
 # ///
 """
 
-SERVER = '''\
+SERVER = """\
 import argparse, json, os, signal, subprocess, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -107,7 +107,7 @@ class Server(ThreadingHTTPServer):
 
 
 Server(("127.0.0.1", port), Handler).serve_forever()
-'''
+"""
 
 
 def free_port() -> int:
@@ -127,8 +127,9 @@ def write_main(directory: Path, *, before: str = "", header: str = HEADER, progr
 
 def make_settings(home: Path, **changes: Any) -> Settings:
     """Settings with a home and a range of ports of their own."""
-    first = min(free_port(), 65000)
-    given = {"home": home, "port": free_port(), "first_tool_port": first, "last_tool_port": first + 400, "stop_grace": 2}
+    first = changes.get("first_tool_port") or min(free_port(), 65000)
+    given: dict[str, Any] = {"home": home, "port": free_port(), "stop_grace": 2}
+    given |= {"first_tool_port": first, "last_tool_port": first + 400}
     return Settings(**(given | changes))
 
 
@@ -190,6 +191,11 @@ async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
         await asyncio.sleep(0.02)
 
 
+def begin(*argv: str | Path, **options: Any) -> subprocess.Popen[bytes]:
+    """Start a process of the test's own."""
+    return subprocess.Popen(argv, **options)
+
+
 def lives(pid: int) -> bool:
     """Whether a process runs (a zombie does not)."""
     try:
@@ -201,9 +207,7 @@ def lives(pid: int) -> bool:
 @contextmanager
 def by_hand(directory: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
     """A tool that a person started: ``cd directory; python main.py --port N``."""
-    process = subprocess.Popen(
-        [sys.executable, "main.py", "--port", str(port)], cwd=directory, start_new_session=True
-    )
+    process = subprocess.Popen([sys.executable, "main.py", "--port", str(port)], cwd=directory, start_new_session=True)
     try:
         limit = time.monotonic() + 10 * SLACK
         while True:

@@ -29,20 +29,24 @@ def same(left: Any, right: Any) -> bool:
     return type(left) is type(right) and bool(left == right) if isinstance(left, str) else bool(left == right)
 
 
-def _values(_: Compiler, schema: Schema) -> Check | None:
-    if "const" in schema:
-        allowed: Sequence[Any] = [schema["const"]]
-    elif isinstance(schema.get("enum"), Sequence):
-        allowed = schema["enum"] if schema.get("nullable") is not True else [*schema["enum"], None]
-    else:
+def _constant(_: Compiler, schema: Schema) -> Check | None:
+    return _one_of_values(schema, "const", [schema["const"]]) if "const" in schema else None
+
+
+def _enumeration(_: Compiler, schema: Schema) -> Check | None:
+    allowed = schema.get("enum")
+    if not isinstance(allowed, Sequence):
         return None
-    keyword = "const" if "const" in schema else "enum"
+    return _one_of_values(schema, "enum", [*allowed, None] if schema.get("nullable") is True else allowed)
+
+
+def _one_of_values(schema: Schema, keyword: str, allowed: Sequence[Any]) -> Check:
     texts = frozenset(one for one in allowed if isinstance(one, str))
 
     def check(value: Any) -> Problems:
         if (type(value) is str and value in texts) or any(same(value, one) for one in allowed):
             return None
-        return [Problem((), expected(schema), got(value), keyword)]
+        return [Problem((), expected({keyword: schema[keyword]}), got(value), keyword)]
 
     return check
 
@@ -319,7 +323,7 @@ def _logic(compiler: Compiler, schema: Schema) -> Check | None:
 
 
 PARTS: Sequence[Callable[[Any, Schema], Any]] = (
-    _values, _text, _number, _array, _object, _object_shape, _all_of, _any_of, _one_of, _logic,
+    _constant, _enumeration, _text, _number, _array, _object, _object_shape, _all_of, _any_of, _one_of, _logic,
 )  # fmt: skip
 
 UNSUPPORTED = frozenset({"unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef"})

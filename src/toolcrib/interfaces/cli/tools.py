@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import time
-from collections import deque
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote
 
 import click
@@ -110,11 +107,20 @@ def logs(tool_id: str, lines: int, follow: bool) -> None:
         raise NotRunningError(
             f"Tool '{tool_id}' has no log: it has not run yet", hint=f"Run it: toolcrib call {tool_id}"
         )
-    for text in _tail(path, lines):
-        click.echo(text, nl=False)
-    if follow:
-        for text in _growth(path):
+    stream = path.open("rb")
+    try:
+        for text in stream.read().decode("utf-8", "replace").splitlines(keepends=True)[-lines:]:
             click.echo(text, nl=False)
+        while follow:
+            time.sleep(FOLLOW_SECONDS)
+            content = stream.read()
+            if content:
+                click.echo(content, nl=False)
+            elif _is_replaced(path, stream):
+                stream.close()
+                stream = path.open("rb")
+    finally:
+        stream.close()
 
 
 async def _log_file(settings: Settings, tool_id: str) -> Path | None:
@@ -151,29 +157,12 @@ async def _list_here(settings: Settings, lang: str | None) -> dict[str, Any]:
     return {"tools": found, "total": len(found)}
 
 
-def _tail(path: Path, lines: int) -> list[str]:
-    with path.open(encoding="utf-8", errors="replace") as stream:
-        return list(deque(stream, maxlen=lines))
-
-
-def _growth(path: Path) -> Iterator[str]:
-    """What is written to a file from now on; begins anew where it is replaced or cut."""
-    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-    stream = path.open("rb")
-    try:
-        stream.seek(0, os.SEEK_END)
-        while True:
-            if content := stream.read():
-                yield decode(content)
-                continue
-            time.sleep(FOLLOW_SECONDS)
-            with suppress(FileNotFoundError):
-                now = path.stat()
-                if now.st_ino != os.fstat(stream.fileno()).st_ino or now.st_size < stream.tell():
-                    stream.close()
-                    stream = path.open("rb")
-    finally:
-        stream.close()
+def _is_replaced(path: Path, stream: BinaryIO) -> bool:
+    """Whether another file has taken the place of the one that is being read, or it was cut."""
+    with suppress(FileNotFoundError):
+        now = path.stat()
+        return now.st_ino != os.fstat(stream.fileno()).st_ino or now.st_size < stream.tell()
+    return False
 
 
 def _router() -> RouterClient:

@@ -21,7 +21,7 @@ from toolcrib.registry.sources.openapi.wire import HttpOperation
 from toolcrib.registry.sources.positions import Location
 from toolcrib.registry.sources.problems import shown
 
-METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"})
 _READING = frozenset({"get", "head", "options", "trace", "query"})
 _IDEMPOTENT = _READING | {"put", "delete"}
 _LONGEST_NAME = 128
@@ -62,8 +62,8 @@ def each_operation(document: ApiDocument) -> Iterator[Operation | ApiProblem]:
         except ApiProblem as problem:
             yield problem
             continue
-        for method in METHODS:
-            if method not in item:
+        for method in item:
+            if method not in METHODS:
                 continue
             location = (*place, method)
             if isinstance(item[method], Mapping):

@@ -39,6 +39,14 @@ _DROPPED = frozenset(
 _ANNOTATIONS = frozenset({"title", "description", "deprecated", "default", "example", "examples"})
 _WORDS = ("title", "description", "deprecated", "default")
 _FLAGS = frozenset({"nullable", "readOnly", "writeOnly"})
+_DESCRIBING: Mapping[str, type] = {
+    **dict.fromkeys(("title", "description", "format", "contentEncoding", "contentMediaType"), str),
+    **dict.fromkeys(("deprecated", "uniqueItems"), bool),
+}
+_COUNTS = frozenset(
+    {"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"}
+)
+_NUMBERS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 _OF_OBJECTS = frozenset(
     {"type", "properties", "required", "allOf", "additionalProperties", "minProperties", "maxProperties", "$ref"}
 )
@@ -158,7 +166,9 @@ class Schemas:
             if key in ("$dynamicRef", "$recursiveRef"):
                 raise ApiProblem(where, f'"{key}" is not supported', "Use $ref.")
             if key in _SCHEMAS or (key == "items" and isinstance(value, list)):
-                result["prefixItems" if key == "items" else key] = self._list(key, value, where)
+                parts = self._list(key, value, where)
+                if parts:
+                    result["prefixItems" if key == "items" else key] = parts
             elif key in _SCHEMA:
                 result[key] = self.translate(value, where)
             elif key in _NAMED_SCHEMAS:
@@ -170,7 +180,7 @@ class Schemas:
                 result[key] = _type(value, where)
             elif key == "enum" and not isinstance(value, list):
                 raise ApiProblem(where, f'"enum" should be a list, got {shown(value)}')
-            else:
+            elif _is_usable(key, value, where):
                 result[key] = value
         if "required" in result and isinstance(schema.get("properties"), Mapping):
             gone = schema["properties"].keys() - result["properties"].keys()
@@ -220,7 +230,9 @@ class Schemas:
         before, self._inlined = self._inlined, self._inlined | shape.through
         try:
             kept, required = self.fields(shape)
-            result: dict[str, Any] = {key: schema[key] for key in _WORDS if key in schema}
+            result: dict[str, Any] = {
+                key: schema[key] for key in _WORDS if key in schema and _is_usable(key, schema[key], (*at, key))
+            }
             result["type"] = "object"
             result["properties"] = {name: self.translate(*found) for name, found in kept.items()}
             if required:
@@ -242,7 +254,10 @@ class Schemas:
             shape.through.add(place)
             if not self._gather(target, place, shape, within | {place}):
                 return False
-        for index, part in enumerate(schema.get("allOf") or ()):
+        parts = schema.get("allOf") or []
+        if not isinstance(parts, list):
+            raise ApiProblem((*at, "allOf"), f'"allOf" should be a list, got {shown(parts)}')
+        for index, part in enumerate(parts):
             if not self._gather(part, (*at, "allOf", index), shape, within):
                 return False
         properties = schema.get("properties") or {}
@@ -301,7 +316,7 @@ def _older_forms(schema: Mapping[str, Any], result: dict[str, Any]) -> dict[str,
     if "example" in schema and "examples" not in result:
         result["examples"] = [schema["example"]]
     if is_binary(schema) or schema.get("format") == "byte":
-        del result["format"]
+        result.pop("format", None)
         result["contentEncoding"] = "base64"
     if result.get("contentEncoding") == "base64":  # else a reference to an artifact would not fit
         result = {key: value for key, value in result.items() if key not in _OF_TEXTS}
@@ -321,6 +336,22 @@ def _with_null(schema: Mapping[str, Any], result: dict[str, Any]) -> dict[str, A
     if "enum" in result and None not in result["enum"]:
         result["enum"] = [*result["enum"], None]
     return result
+
+
+def _is_usable(key: str, value: Any, at: Location) -> bool:
+    """Whether a keyword has a value of its kind; one that only describes is left out where it has not."""
+    if key in _DESCRIBING:
+        return isinstance(value, _DESCRIBING[key])
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if key in _COUNTS and not (is_number and value >= 0 and value == int(value)):
+        raise ApiProblem(at, f'"{key}" should be a count, got {shown(value)}')
+    if key in _NUMBERS and not is_number and not (key.startswith("exclusive") and isinstance(value, bool)):
+        raise ApiProblem(at, f'"{key}" should be a number, got {shown(value)}')
+    if key == "multipleOf" and value <= 0:
+        raise ApiProblem(at, f'"{key}" should be more than 0, got {shown(value)}')
+    if key == "pattern" and not isinstance(value, str):
+        raise ApiProblem(at, f'"{key}" should be a text, got {shown(value)}')
+    return True
 
 
 def _type(value: Any, at: Location) -> Any:

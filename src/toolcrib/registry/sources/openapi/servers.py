@@ -28,14 +28,18 @@ def server_url(servers: Any, at: Location, *, base_url: str | None, document_url
         >>> server_url([{"url": "/v1"}], (), base_url="http://localhost:9", document_url=None)
         'http://localhost:9/v1'
     """
+    if base_url is not None and urlsplit(base_url).path not in ("", "/"):
+        return base_url.rstrip("/")
     url, place = _first(servers, at)
-    if base_url is not None:
-        is_relative = not urlsplit(url).scheme
-        has_path = urlsplit(base_url).path not in ("", "/")
-        full = base_url if has_path or not is_relative else urljoin(base_url, url)
-    else:
-        full = urljoin(document_url, url) if document_url else url
-    if not urlsplit(full).scheme:
+    try:
+        if base_url is not None:
+            full = base_url if urlsplit(url).scheme else urljoin(base_url, url)
+        else:
+            full = urljoin(document_url, url) if document_url else url
+        is_relative = not urlsplit(full).scheme
+    except ValueError:
+        raise ApiProblem(place, "the server has a URL that cannot be read") from None
+    if is_relative:
         hint = 'Say where the API answers, for example base_url = "https://api.example.com".'
         raise ApiProblem(place, f"the server {shown(url)} is relative, and the document is a file", hint)
     mistake = url_mistake(full)
