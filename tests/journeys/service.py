@@ -66,7 +66,7 @@ def running_service(
             [sys.executable, "-m", "toolcrib", "serve", "--port", str(port), *arguments],
             cwd=project,
             env=environment(
-                home, TOOLCRIB_FIRST_TOOL_PORT=str(free_port()), TOOLCRIB_LAST_TOOL_PORT="65535", **(extra or {})
+                home, **{"TOOLCRIB_FIRST_TOOL_PORT": str(free_port()), "TOOLCRIB_LAST_TOOL_PORT": "65535", **(extra or {})}
             ),
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from toolcrib.compat.install import Layout
 from toolcrib.registry.sources.tools_json import DOCUMENT_PACKAGES
 
@@ -10,9 +12,9 @@ LAYOUT = Layout(
         "src": {},
         "src.core": {},
         "src.core.prompts": {
-            "INTENT_CATEGORIES": "toolcrib.exposure.intents:INTENT_CATEGORIES",
-            "INTENT_PRIORITY_MAP": "toolcrib.exposure.intents:INTENT_PRIORITY_MAP",
-            "INTENT_TOOL_MAPPING": "toolcrib.exposure.intents:INTENT_TOOL_MAPPING",
+            "INTENT_CATEGORIES": "toolcrib.compat.weclaw:INTENT_CATEGORIES",
+            "INTENT_PRIORITY_MAP": "toolcrib.compat.weclaw:INTENT_PRIORITY_MAP",
+            "INTENT_TOOL_MAPPING": "toolcrib.compat.weclaw:INTENT_TOOL_MAPPING",
         },
         "src.core.tool_exposure": {"_extract_tool_name": "toolcrib.compat.weclaw:extract_tool_name"},
         "src.tools": {},
@@ -49,3 +51,18 @@ def extract_tool_name(func_name: str) -> str:
         return func_name
     prefixes = (name for name in registry.actions.tool_names() if func_name == name or func_name.startswith(f"{name}_"))
     return max(prefixes, key=len, default=func_name.split("_")[0])
+
+
+def __getattr__(name: str) -> Any:
+    """S3's three tables, generated from the tools of the default crib as they are now (contract W013-W015)."""
+    if name not in LAYOUT.modules["src.core.prompts"]:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from toolcrib.crib import default_crib
+    from toolcrib.exposure.intents import intent_tables
+
+    tables = intent_tables(default_crib().registry)
+    return {
+        "INTENT_CATEGORIES": tables.categories,
+        "INTENT_TOOL_MAPPING": tables.mapping,
+        "INTENT_PRIORITY_MAP": tables.priority,
+    }[name]

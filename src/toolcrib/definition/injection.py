@@ -26,7 +26,8 @@ class Injected:
         >>> def file_read(path: str, project_id: Annotated[str, Injected("project_id")]) -> str:
         ...     return f"{project_id}/{path}"
 
-        ``project_id: Injected`` and ``project_id=Injected("project_id")`` say the same.
+        ``project_id: Injected`` and ``project_id=Injected("project_id")`` say the same; only the annotated form tells a
+        type checker what the function gets.
     """
 
     __slots__ = ("name",)

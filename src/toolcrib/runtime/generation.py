@@ -8,9 +8,10 @@ import os
 import re
 import secrets
 import time
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from toolcrib.definition.deployment import Deployment
 from toolcrib.definition.tool import ToolDefinition
@@ -206,7 +207,7 @@ async def launch(
             )
         except BaseException as error:
             exited = generation.process.exited.done()
-            await generation.finish(services.settings.stop_grace if not exited else 0.0)
+            await uninterrupted(generation.finish(0.0 if exited else services.settings.stop_grace))
             if not isinstance(error, NotHealthyError):
                 raise
             taken = exited and await _port_was_taken(generation, log)
@@ -218,6 +219,19 @@ async def launch(
                 cause += f"; {await asyncio.to_thread(holder_of, port)}"
             raise start_failed(tool, cause, log, port) from None
         return generation
+
+
+async def uninterrupted(work: Coroutine[Any, Any, None]) -> None:
+    """Do all of ``work``, and only then be cancelled, where that was asked for meanwhile."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
 
 
 def _reserve(tool: ToolDefinition, services: Services, preferred: int | None, tried: list[int]) -> int:

@@ -193,6 +193,7 @@ class Instance:
         self._fingerprint = stamp
         self._preferred = generation.port
         self._take(generation)
+        self._stop_if_changed(tool)
 
     async def adopt(self) -> bool:
         """Take over what somebody started by hand, if there is such a process (contract T027)."""
@@ -332,10 +333,12 @@ class Instance:
     def redefine(self, tool: ToolDefinition) -> None:
         """Take a new definition; where it or main.py differs from what runs, drain: the next call starts anew."""
         before, self.tool = self.tool, tool
-        if self.lifecycle is not Lifecycle.ACTIVE or self._generation is None:
-            return
-        deployment, directory = deployment_of(tool)
-        if self._generation.adopted:
+        if self.lifecycle is Lifecycle.ACTIVE:
+            self._stop_if_changed(before)
+
+    def _stop_if_changed(self, before: ToolDefinition) -> None:
+        deployment, directory = deployment_of(self.tool)
+        if self._generation is not None and self._generation.adopted:
             self._endpoint = _endpoint_of(deployment, self._generation.port)
         elif deployment != before.deployment or fingerprint(directory) != self._fingerprint:
             self.stop("its definition or its program changed", drain=deployment.timeout)

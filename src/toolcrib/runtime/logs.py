@@ -40,6 +40,7 @@ class ToolLog:
         self._tail = bytearray()
         self._secrets: tuple[bytes, ...] = ()
         self._held = b""
+        self._first_line = b""
 
     @property
     def shown(self) -> Path:
@@ -63,7 +64,8 @@ class ToolLog:
             self._size = os.fstat(self._file).st_size
         self._begin_last_run()
         now = datetime.now().astimezone()
-        self._keep(f"$ {command}  # {now.isoformat(timespec='seconds')}\n".encode())
+        self._first_line = f"$ {command}  # {now.isoformat(timespec='seconds')}\n".encode()
+        self._keep(self._first_line)
 
     def _begin_last_run(self) -> None:
         path = self._last_run_path
@@ -139,7 +141,8 @@ class ToolLog:
                 if self._last_run_size + len(chunk) > FILE_SIZE:
                     os.ftruncate(self._last_run, 0)
                     os.lseek(self._last_run, 0, os.SEEK_SET)
-                    chunk = f"[toolcrib] the beginning of this run is in {self.path}\n".encode() + chunk
+                    cut = f"[toolcrib] what came here first is in {self.path}\n".encode()
+                    chunk = self._first_line + cut + chunk
                     self._last_run_size = 0
                 os.write(self._last_run, chunk)
                 self._last_run_size += len(chunk)

@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from toolcrib.errors import HomeInUseError
+from toolcrib.errors import HomeInUseError, ServiceError
 from toolcrib.runtime.guard import signal_group, start_time
 from toolcrib.runtime.logs import file_name
 
@@ -111,11 +111,18 @@ class HomeLock:
 
         Raises:
             HomeInUseError: another process has it; the text names its pid.
+            ServiceError: the folder cannot be written.
         """
         import fcntl
 
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise ServiceError(
+                f"{self._path.parent} cannot be written: {error.strerror}",
+                hint="Set TOOLCRIB_HOME to a folder that this user may write.",
+            ) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

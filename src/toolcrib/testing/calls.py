@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 import reprlib
-import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from toolcrib.adapters.running import blocking, crib_beside
 from toolcrib.crib import Crib, default_crib
 from toolcrib.definition.base_tool import BaseTool
 from toolcrib.definition.context import Context
 from toolcrib.definition.result import ToolResult
 from toolcrib.definition.tool import ToolDefinition
-from toolcrib.registry.registry import ToolRegistry
 from toolcrib.testing.temporary import definition_of
 
 
@@ -26,8 +23,11 @@ class CallOutcome(ToolResult):
         arguments: what it was called with.
 
     Example:
-        >>> call(lambda text: text.upper(), text=1)
-        <lambda>(text=1) ended as error: AttributeError: 'int' object has no attribute 'upper' [tool_error]
+        >>> def half(x: int) -> int:
+        ...     "Halves a number."
+        ...     return x // 0
+        >>> call(half, x=4)
+        half(x=4) ended as error: ZeroDivisionError: integer division or modulo by zero [tool_error]
     """
 
     def __init__(self, tool: str, arguments: Mapping[str, Any], result: ToolResult) -> None:
@@ -63,8 +63,8 @@ def call(
     It blocks, also where an event loop runs; in asynchronous tests ``await crib.run(name, arguments)`` does the same.
 
     Args:
-        tool: its name in the default crib, or the tool itself, registered or not: a definition, a function, or a tool of
-            several actions.
+        tool: its name in the default crib, or the tool itself, registered or not: a definition, a function, or a tool
+            of several actions.
         action: which one, for a tool of several actions.
         **arguments: by parameter.
 
@@ -78,7 +78,7 @@ def call(
         >>> call(add, a=1).data
         2
         >>> call(add, a="x")
-        add(a='x') ended as error: a: expected integer, got 'x' [invalid_params]
+        add(a='x') ended as error: a: expected integer, got string "x" [invalid_params] add takes a (required), b.
         >>> assert not call(add, c=1)
     """
     return call_with(tool, arguments, action=action)
@@ -122,31 +122,12 @@ def _found(tool: str | ToolDefinition | BaseTool | Callable[..., Any], action: s
         name = f"{tool.name}.{action}"
         if default.registry.get_tool(tool.name) is tool:
             return name, default
-        alone = _crib_beside(default)
+        alone = crib_beside(default)
         alone.registry.register_tool(tool)
         return name, alone
     definition = definition_of(tool)
     if default.registry.get(definition.name) is definition:
         return definition.name, default
-    alone = _crib_beside(default)
+    alone = crib_beside(default)
     alone.registry.register(definition)
     return definition.name, alone
-
-
-def _crib_beside(crib: Crib) -> Crib:
-    """A crib with no tools, and the services of the other."""
-    return Crib(crib.__dict__.get("settings"), registry=ToolRegistry(crib.services), sources=())
-
-
-def blocking(start: Callable[[], Coroutine[Any, Any, ToolResult]]) -> ToolResult:
-    """The outcome of a coroutine, from code that cannot await; in a thread of its own where a loop runs in this one."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(start())
-    outcome: list[ToolResult] = []
-    context = contextvars.copy_context()
-    thread = threading.Thread(target=lambda: outcome.append(context.run(asyncio.run, start())), name="toolcrib-call")
-    thread.start()
-    thread.join()
-    return outcome[0]

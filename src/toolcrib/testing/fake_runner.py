@@ -56,9 +56,9 @@ class FakeRunner:
 
         Args:
             tool: its name.
-            *answers: each the data of a success, a `ToolResult`, an exception to be raised, or a function that is called
-                with the arguments and gives one of these.
-            delay: seconds before each of these answers; ``math.inf`` = it never comes, until the deadline ends the call.
+            *answers: each the data of a success, a `ToolResult`, an exception to be raised, or a function that is
+                called with the arguments and gives one of these.
+            delay: seconds before each of these answers; ``math.inf`` = it never comes, so the deadline ends the call.
 
         Returns:
             The runner itself.

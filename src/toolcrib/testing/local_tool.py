@@ -28,8 +28,8 @@ class LocalTool:
 
     Args:
         folder: holds ``main.py`` and ``tool.toml``.
-        **settings: in place of the defaults of `toolcrib.settings.Settings`; a ``home`` that several tests share keeps the
-            environment.
+        **settings: in place of the defaults of `toolcrib.settings.Settings`; a ``home`` that several tests share keeps
+            the environment.
 
     Raises:
         DependencyMissingError: the extra ``serve`` is not installed.

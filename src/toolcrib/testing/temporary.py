@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -92,11 +93,10 @@ class TemporaryCrib(Crib):
         self._inprocess: list[InProcessRunner] = []
         super().__init__(isolated_settings(directory, **settings) if settings else None, sources=sources)
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "settings":
-            self.__dict__["settings"] = isolated_settings(self._directory)
-            return self.__dict__["settings"]
-        raise AttributeError(name)
+    @cached_property
+    def settings(self) -> Settings:
+        """Settings that depend on nothing outside the test."""
+        return isolated_settings(self._directory)
 
     def _make_pipeline(self, runners: Mapping[Runtime, Runner], settings: Settings | None) -> Pipeline:
         from toolcrib.execution.inprocess import InProcessRunner
@@ -125,7 +125,14 @@ def isolated_settings(directory: Path, **overrides: Any) -> Settings:
 
     class Isolated(Settings):
         @classmethod
-        def settings_customise_sources(cls, settings_cls: Any, init_settings: Any, **sources: Any) -> tuple[Any, ...]:
+        def settings_customise_sources(  # nothing but what is given
+            cls,
+            settings_cls: Any,
+            init_settings: Any,
+            env_settings: Any,
+            dotenv_settings: Any,
+            file_secret_settings: Any,
+        ) -> tuple[Any, ...]:
             return (init_settings,)
 
     unknown = [name for name in overrides if name not in Settings.model_fields]

@@ -280,6 +280,13 @@ def test_a_base_url_that_is_none_is_refused(base_url: str) -> None:
         OpenApiDocument("x.json", base_url=base_url)
 
 
+def test_a_document_behind_a_password_in_its_url_is_refused_without_showing_it() -> None:
+    with pytest.raises(DefinitionError, match="user name or password") as caught:
+        OpenApiDocument("https://ada:s3cret@api.example.com/openapi.json")
+    assert "s3cret" not in str(caught.value)
+    assert OpenApiDocument("https://api.example.com/o.json?key=s3cret").label == "https://api.example.com/o.json"
+
+
 # --- reloading --------------------------------------------------------------------------------------------------------
 
 

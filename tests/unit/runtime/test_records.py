@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.errors import HomeInUseError
+from toolcrib.errors import HomeInUseError, ServiceError
 from toolcrib.runtime.guard import start_time
 from toolcrib.runtime.records import TOKEN_VARIABLE, HomeLock, ProcessRecord, ProcessRecords, boot_id, token_of
 
@@ -77,6 +77,13 @@ def test_one_service_a_home_and_the_error_names_the_holder(tmp_path: Path) -> No
     first.release()
     second.acquire()
     second.release()
+
+
+def test_a_home_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("not a folder")
+    with pytest.raises(ServiceError, match="cannot be written") as caught:
+        HomeLock(tmp_path / "home" / "run").acquire()
+    assert "TOOLCRIB_HOME" in (caught.value.hint or "")
 
 
 def test_a_lock_ends_with_its_process_however_that_ended(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from toolcrib.runtime.status import Lifecycle
 from toolcrib.runtime.supervisor import Supervisor, ToolStatusManager
 
 SENTENCE = "Tool 'x' is not running or has no active endpoint"
+SHORT = 0.75 * SLACK
 
 
 def test_the_documents_name_is_the_supervisor() -> None:
@@ -157,10 +158,10 @@ async def test_T021_a_failed_tool_is_tried_again_by_the_next_call(workshop: Work
 async def test_T021_a_tool_that_never_gets_healthy_is_ended_and_says_what_it_last_said(
     workshop: Workshop, before: str, cause: str
 ) -> None:
-    workshop.add("x", before=before + "\nprint('pid', os.getpid())", start_timeout=0.6)
+    workshop.add("x", before=before + "\nprint('pid', os.getpid())", start_timeout=SHORT)
     with pytest.raises(StartFailedError) as caught:
         await workshop.call("x")
-    assert str(caught.value).startswith(f"{SENTENCE}: it did not become healthy within 0.6 s ({cause}")
+    assert str(caught.value).startswith(f"{SENTENCE}: it did not become healthy within {SHORT:g} s ({cause}")
     assert workshop.supervisor.status("x").pid is None
 
 
@@ -253,7 +254,7 @@ async def test_E067_a_stranger_on_the_port_is_never_asked_and_the_next_port_is_t
 async def test_E067_a_stranger_is_not_taken_for_a_tool_that_never_listens(workshop: Workshop, tmp_path: Path) -> None:
     pid, seen = tmp_path / "pid", tmp_path / "seen"
     before = STRANGER.format(pid=str(pid), seen=str(seen)) + "\ntime.sleep(300)"
-    workshop.add("x", before=before, start_timeout=1.0)
+    workshop.add("x", before=before, start_timeout=SHORT)
     with pytest.raises(StartFailedError) as caught:
         await workshop.call("x")
     stranger = int(pid.read_text())
@@ -264,7 +265,7 @@ async def test_E067_a_stranger_is_not_taken_for_a_tool_that_never_listens(worksh
 
 async def test_E067_an_answer_of_another_instance_is_not_believed(workshop: Workshop) -> None:
     before = "Handler_answer = None\nhealth = {'status': 'ok'}"
-    workshop.add("x", before=before, start_timeout=0.6)
+    workshop.add("x", before=before, start_timeout=SHORT)
     main = workshop.folder / "x" / "main.py"
     text = main.read_text().replace("self.answer(health)", "self.answer(health, 200, [('X-Toolcrib-Instance', 'old')])")
     main.write_text(text)

@@ -43,6 +43,16 @@ async def test_T019_a_deaf_tool_and_its_grandchildren_are_gone_after_stop(tmp_pa
         await workshop.close()
 
 
+async def test_T019_a_tool_that_is_frozen_or_whose_record_is_gone_is_stopped_all_the_same(workshop: Workshop) -> None:
+    workshop.add("x")
+    pid = (await workshop.call("x"))["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    (workshop.settings.home / "run" / "x.json").unlink()
+    await workshop.supervisor.stop_tool("x")
+    assert not lives(pid)
+    assert (await workshop.call("x"))["pid"] != pid
+
+
 async def test_T019_stop_waits_for_calls_in_flight(workshop: Workshop) -> None:
     workshop.add("x")
     await workshop.call("x")
@@ -87,6 +97,20 @@ async def test_T019_stop_during_a_start_ends_the_start(workshop: Workshop) -> No
     assert not any(lives(pid) for pid in pids)
 
 
+async def test_T019_stop_while_a_failed_start_is_put_in_order_leaves_nothing(workshop: Workshop) -> None:
+    before = "signal.signal(signal.SIGTERM, signal.SIG_IGN); print('pid', os.getpid(), flush=True); time.sleep(300)"
+    workshop.add("x", before=before, start_timeout=0.5)
+    call = asyncio.create_task(workshop.run("x"))
+    await until(lambda: workshop.supervisor.status("x").lifecycle is Lifecycle.STARTING)
+    await asyncio.sleep(1.0)
+    await workshop.supervisor.stop_tool("x")
+    with pytest.raises(NotRunningError):
+        await call
+    pids = [int(line[4:]) for line in workshop.supervisor.log_tail("x") if line.startswith("pid ")]
+    assert pids
+    assert not any(lives(pid) for pid in pids)
+
+
 async def test_T019_a_tool_that_nobody_calls_is_stopped(workshop: Workshop) -> None:
     workshop.add("x", idle_timeout=0.3)
     loop = asyncio.get_running_loop()
@@ -119,7 +143,7 @@ async def test_E071_calls_race_with_stopping_a_hundred_times_and_all_succeed(wor
     pids = set()
     for number in range(100):
         pids.add((await workshop.call("x", number=number))["pid"])
-        await asyncio.sleep(0.0165 + number % 8 * 0.001)
+        await asyncio.sleep(0.0125 + number % 8 * 0.0012)
     assert len(pids) > 1
     assert workshop.supervisor.status("x").in_flight == 0
 

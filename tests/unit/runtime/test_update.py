@@ -41,6 +41,20 @@ async def test_T015_a_changed_program_is_started_anew_by_the_next_call(workshop:
     assert (await workshop.call("x"))["pid"] != first["pid"]
 
 
+async def test_T015_a_change_during_a_start_is_not_lost(workshop: Workshop) -> None:
+    workshop.add("x", before="time.sleep(0.3)")
+    call = asyncio.create_task(workshop.call("x"))
+    await until(lambda: workshop.supervisor.status("x").lifecycle is Lifecycle.STARTING)
+    workshop.define("x", workshop.folder / "x", endpoint="v2")
+    assert (await call)["path"] == "/v2"
+    assert (
+        workshop.supervisor.log_tail("x", 1000).count(
+            "[toolcrib] the process exited with code -15 (killed by signal 15)"
+        )
+        == 1
+    )
+
+
 async def test_T015_a_tool_that_is_gone_is_stopped_and_may_come_back(workshop: Workshop) -> None:
     tool = workshop.add("x")
     pid = (await workshop.call("x"))["pid"]

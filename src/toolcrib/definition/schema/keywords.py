@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolcrib.definition.schema.describe import Problem, expected, got, listed, missing_key, unknown_key
+from toolcrib.definition.schema.describe import Problem, expected, got, missing_key, unknown_key
 
 if TYPE_CHECKING:
     from toolcrib.definition.schema.check import Check, Compiler
@@ -328,5 +328,3 @@ PARTS: Sequence[Callable[[Any, Schema], Any]] = (
 
 UNSUPPORTED = frozenset({"unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef"})
 """Assertions that only a full validator checks."""
-
-__all__ = ["PARTS", "UNSUPPORTED", "listed", "same"]

@@ -8,7 +8,7 @@ import typing
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.definition.schema import conversions
-from toolcrib.definition.schema.constraints import MISSING, Facts, is_field, read_field, read_metadata
+from toolcrib.definition.schema.constraints import MISSING, Facts, is_field
 from toolcrib.definition.schema.types import Core, Json, Pair, UnknownTypeError, UnresolvedNameError
 
 if TYPE_CHECKING:
@@ -140,16 +140,3 @@ def _own_docstring(kind: type[Any]) -> str | None:
     if not text or (dataclasses.is_dataclass(kind) and text.startswith(f"{kind.__name__}(")):
         return None
     return inspect.cleandoc(text).split("\n\n")[0].replace("\n", " ")
-
-
-__all__ = [
-    "MISSING",
-    "Members",
-    "convert",
-    "hints_of",
-    "is_typed_dict",
-    "member",
-    "read_field",
-    "read_metadata",
-    "with_default",
-]

@@ -15,9 +15,12 @@ def fetch(url: str) -> bytes:
         SourceError: it cannot be had.
     """
     import time
+    from urllib.parse import urlsplit
 
     import httpx2
 
+    label = url.partition("?")[0]
+    host = urlsplit(url).hostname
     until = time.monotonic() + SECONDS
     content = bytearray()
     accept = {"Accept": "application/json, application/yaml;q=0.9, */*;q=0.1"}
@@ -28,13 +31,13 @@ def fetch(url: str) -> bytes:
         ):
             if response.status_code != 200:
                 hint = "Correct the URL, or save the document as a file."
-                raise SourceError(f"the server answered {response.status_code}", path=url, hint=hint)
+                raise SourceError(f"the server answered {response.status_code}", path=label, hint=hint)
             for chunk in response.iter_bytes():
                 content += chunk
                 if len(content) > MOST_BYTES or time.monotonic() > until:
                     limit = f"{MOST_BYTES} bytes" if len(content) > MOST_BYTES else f"{SECONDS:g} s"
-                    raise SourceError(f"it takes more than {limit}", path=url, hint="Save it as a file.")
+                    raise SourceError(f"it takes more than {limit}", path=label, hint="Save it as a file.")
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         hint = "Make sure that the server runs, or save the document as a file."
-        raise SourceError(f"cannot be had: {type(error).__name__}: {error}", path=url, hint=hint) from error
+        raise SourceError(f"{host} gives no answer: {type(error).__name__}: {error}", path=label, hint=hint) from error
     return bytes(content)

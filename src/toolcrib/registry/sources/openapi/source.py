@@ -45,7 +45,7 @@ class OpenApiDocument:
         prefix: put before every name.
 
     Raises:
-        DefinitionError: ``auth`` holds something else than references, or ``base_url`` is no usable URL.
+        DefinitionError: ``auth`` holds something else than references, or a URL cannot be used.
 
     Example:
         >>> import json
@@ -81,13 +81,15 @@ class OpenApiDocument:
         self._tools: dict[tuple[str, str], ToolDefinition] = {}
         self._lock = threading.Lock()
         check_references(self._auth)
+        if self._url and (mistake := url_mistake(self._url.partition("?")[0])):
+            raise DefinitionError(f"the OpenAPI document {mistake}", hint="Save the document as a file.")
         if base_url is not None and (mistake := url_mistake(base_url)):
             raise DefinitionError(f"base_url {mistake}", hint='Write it like "https://api.example.com/v1".')
 
     @property
     def label(self) -> str:
         """The file or URL, as errors name it."""
-        return self._url or str(self._path)
+        return self._url.partition("?")[0] if self._url else str(self._path)
 
     def paths(self) -> Iterable[Path]:
         """The file to watch; a URL has none."""
