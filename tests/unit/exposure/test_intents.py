@@ -170,7 +170,6 @@ def test_W013_s3s_imports_give_the_tables_of_the_default_crib() -> None:
         ("把这份报告发到手机上", {"communication"}),
         ("帮我做个 PPT 发到手机上", {"communication", "document_creation"}),
         ("帮我做个ppt发到手机上", {"communication", "document_creation"}),
-        ("發到ＰＷＡ", set()),
         ("发到ＰＷＡ", {"communication"}),
         ("明天早上八点提醒我吃药", {"task_planning", "life_health"}),
         ("What's the weather in Paris?", {"calendar_weather"}),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from toolcrib.definition.injection import Injected
@@ -32,7 +31,6 @@ _FITTING = {
 }
 
 
-@dataclass(slots=True)
 class Facts:
     """What is known of a parameter or a field besides its type.
 
@@ -44,6 +42,8 @@ class Facts:
         injected: the mark of a parameter that the service fills.
         limits: pydantic-core's name of a constraint → (JSON Schema's name, value).
         plain: whether nothing was said that only pydantic understands.
+
+    Most parameters have none, so the defaults are the class's and an instance holds only what was said.
     """
 
     description: str | None = None
@@ -52,7 +52,7 @@ class Facts:
     alias: str | None = None
     examples: list[Any] | None = None
     injected: Injected | None = None
-    limits: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    limits: Mapping[str, tuple[str, Any]] = {}
     plain: bool = True
 
     def applied(self, json: dict[str, Any], core: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -124,8 +124,8 @@ def _read_limit(facts: Facts, item: Any) -> None:
             if value is not None and not (attribute == "min_length" and value == 0):
                 if not isinstance(value, (int, float)):
                     facts.plain = False
-                facts.limits[attribute] = (keyword, value)
+                facts.limits = {**facts.limits, attribute: (keyword, value)}
     elif name == "PydanticGeneralMetadata" and set(item.__dict__) == {"pattern"} and isinstance(item.pattern, str):
-        facts.limits["pattern"] = ("pattern", item.pattern)
+        facts.limits = {**facts.limits, "pattern": ("pattern", item.pattern)}
     elif module != "builtins":
         facts.plain = False

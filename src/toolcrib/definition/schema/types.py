@@ -141,6 +141,8 @@ class Types:
         if isinstance(kind, (str, ForwardRef)):
             kind = self.resolve(kind)
         facts = Facts()
+        if type(kind) is type:
+            return kind, facts
         while typing.get_origin(kind) is typing.Annotated:
             kind, *metadata = typing.get_args(kind)
             read_metadata(facts, metadata)
