@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import importlib.util
 import os
@@ -109,6 +110,9 @@ def stand_in_for_documents() -> None:
     from toolcrib import compat
     from toolcrib.compat.install import CompatibilityError
 
+    for package in ("src", "src.tools"):  # the project's own packages stay, with what is missing in them added
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module(package)
     try:
         compat.install("weclaw")
     except CompatibilityError as error:

@@ -75,6 +75,7 @@ class Connection(asyncio.Protocol):
         self._limit = 0
         self._keep = True
         self._received = False
+        self._comes_in_pieces = False
         self.when_answering: Callable[[], None] | None = None
         self.uses = 0
         self.idle_since = 0.0
@@ -101,6 +102,8 @@ class Connection(asyncio.Protocol):
             self._feed(data)
         except (InvalidAnswer, BodyTooLarge) as error:
             self._fail(error)
+        else:
+            self._comes_in_pieces = self._comes_in_pieces or self._answer is not None
 
     def eof_received(self) -> bool:
         """No more bytes will come; close."""
@@ -144,7 +147,8 @@ class Connection(asyncio.Protocol):
         else:
             self._transport.write(head)
             self._transport.write(body)
-        self._acknowledge_at_once()
+        if self._comes_in_pieces:
+            self._acknowledge_at_once()
         return await self._waiter
 
     def _acknowledge_at_once(self) -> None:

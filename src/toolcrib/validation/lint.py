@@ -10,6 +10,7 @@ from toolcrib.definition.dialects import Dialect, to_dialect
 from toolcrib.definition.dialects.alias import LONGEST_DESCRIPTION, alias
 from toolcrib.definition.dialects.openai import why_not_strict
 from toolcrib.definition.tool import ToolDefinition
+from toolcrib.errors import ToolcribError
 from toolcrib.exposure.tokens import schema_tokens
 from toolcrib.validation.checks_schemas import DIALECTS, schema_problems
 
@@ -81,11 +82,18 @@ def lint(tool: ToolDefinition) -> Lint:
         tool.name,
         alias(tool.name),
         tuple(_sent(tool, dialect) for dialect in DIALECTS),
-        why_not_strict(tool.parameters),
+        _why_not_strict(tool),
         tuple(_undescribed(tool.parameters, "")),
         tuple(schema_problems(tool)),
         tuple(_remarks(tool)),
     )
+
+
+def _why_not_strict(tool: ToolDefinition) -> str | None:
+    try:
+        return why_not_strict(tool.parameters)
+    except ToolcribError as error:
+        return str(error)
 
 
 def _sent(tool: ToolDefinition, dialect: Dialect) -> Sent:

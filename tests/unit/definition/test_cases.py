@@ -13,7 +13,8 @@ import pytest
 from tests.cases.runners import run
 
 CASES = Path(__file__).parents[2] / "cases"
-SCHEMAS = [json.loads(line) for line in (CASES / "schemas.jsonl").read_text("utf-8").splitlines()]
+FILES = ("schemas.jsonl", "schemas_own.jsonl")
+SCHEMAS = [json.loads(line) for name in FILES for line in (CASES / name).read_text("utf-8").splitlines()]
 
 
 @pytest.mark.parametrize("case", SCHEMAS, ids=lambda case: str(case["id"]))

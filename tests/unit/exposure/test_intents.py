@@ -44,7 +44,7 @@ S3_KEYWORDS = [
 
 
 class _Tool(BaseTool):
-    intents = {"communication": "recommended"}
+    intents = {"communication": "recommended"}  # noqa: RUF012
 
     def get_actions(self) -> list[ActionDef]:
         return [ActionDef("send_file", "Sends."), ActionDef("send_voice", "Sends.")]
@@ -239,6 +239,8 @@ def test_W029_what_is_wrong_in_a_projects_file_has_its_line_and_the_rest_counts(
     assert list(load_intents([path])) == OURS
 
 
-@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("文件", 2), ("发到PWA", 3)])
+@pytest.mark.parametrize(
+    ("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("文件", 2), ("发到PWA", 3)]
+)
 def test_W027_tokens_are_a_quarter_of_ascii_and_one_each_of_the_rest(text: str, tokens: int) -> None:
     assert estimate_tokens(text) == tokens

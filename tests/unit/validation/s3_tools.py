@@ -16,7 +16,7 @@ class WechatTool(BaseTool):
     description = "在微信里发送和读取消息"
     effects = "external"
     risk = "medium"
-    intents = {"communication": "recommended"}
+    intents = {"communication": "recommended"}  # noqa: RUF012
 
     def get_actions(self) -> list[ActionDef]:
         text = {"type": "string", "description": "要发送的内容"}
@@ -35,7 +35,7 @@ class RemoteFileShareTool(BaseTool):
     effects = "external"
     risk = "medium"
     timeout = 180
-    intents = {"communication": "recommended"}
+    intents = {"communication": "recommended"}  # noqa: RUF012
 
     def __init__(self, limit_mb: int = 50) -> None:
         self.limit_mb = limit_mb

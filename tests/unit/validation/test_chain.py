@@ -48,7 +48,7 @@ async def test_W027_where_all_is_well_every_check_passes(world: World) -> None:
     outcomes = await world.examine()
     assert {name: outcome.findings for name, outcome in outcomes.items() if outcome.level != "pass"} == {}
     assert [outcome.number for outcome in outcomes.values()] == list(range(1, len(CHECKS) + 1))
-    assert outcomes["reachability"].summary.en == "6 examples by keywords, 0 by words"
+    assert outcomes["reachability"].summary.en == "2 examples by keywords, 4 by words"
 
 
 async def test_W027_the_shipped_tools_pass_every_check() -> None:
@@ -59,7 +59,7 @@ async def test_W027_the_shipped_tools_pass_every_check() -> None:
 
 
 async def test_FIRST_ACTION_19_a_mapping_that_is_removed_fails_the_first_check_alone(world: World) -> None:
-    world.edit('    intents = {"communication": "recommended"}\n', "")
+    world.edit(INTENTS, "intents = {}")
     block, is_right = chain_report(await world.subject())
     assert not is_right
     lines = block.splitlines()
@@ -98,6 +98,14 @@ def in_intents(**communication: Any) -> Callable[[World], object]:
 
 def in_code(old: str, new: str) -> Callable[[World], object]:
     return lambda world: world.edit(old, new)
+
+
+def both(*mutations: Callable[[World], object]) -> Callable[[World], object]:
+    def mutate(world: World) -> None:
+        for each in mutations:
+            each(world)
+
+    return mutate
 
 
 def nothing(world: World) -> None:
@@ -200,14 +208,14 @@ BROKEN = [
         "fail",
         nothing,
         says="'web_research' is missing in INTENT_PRIORITY_MAP",
-        options={"tables": hand_made(lambda tables: dict.pop(tables.priority, "web_research"))},  # type: ignore[arg-type]
+        options={"tables": hand_made(lambda tables: tables.priority.__delitem__("web_research"))},  # type: ignore[attr-defined]
     ),
     Broken(
         "actions",
         "fail",
         in_tools(lambda d: d["remote_file_share"].update(actions=["send_file", "send_files"])),
         "tools",
-        '"send_file"',
+        '"actions"',
         "also has send_voice",
     ),
     Broken(
@@ -238,9 +246,9 @@ BROKEN = [
     Broken(
         "names",
         "warn",
-        lambda world: (
-            world.edit('ActionDef("send",', 'ActionDef("send.now",'),
-            world.change(world.tools, lambda d: d["wechat"].pop("actions")),
+        both(
+            in_code('ActionDef("send",', 'ActionDef("send.now",'),
+            in_tools(lambda d: d["wechat"].pop("actions")),
         ),
         "code",
         "class WechatTool",
@@ -266,9 +274,9 @@ BROKEN = [
     Broken(
         "risk",
         "warn",
-        lambda world: (
-            world.edit('risk = "medium"', 'risk = "low"'),
-            world.change(world.tools, lambda d: d["wechat"].update(security={"require_confirmation": True})),
+        both(
+            in_code('risk = "medium"', 'risk = "low"'),
+            in_tools(lambda d: d["wechat"].update(security={"require_confirmation": True})),
         ),
         "tools",
         '"require_confirmation"',

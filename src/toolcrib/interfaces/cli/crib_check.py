@@ -33,12 +33,13 @@ def check_crib(
     from toolcrib.validation.chain import CHECKS, examine_chain, lines_of, report_as_dict, result_line
     from toolcrib.validation.mending import fixes_of, mend
 
-    subject = output.run(load_subject(settings))
+    crib = _crib(settings)
+    subject = output.run(_subject(crib))
     outcomes = examine_chain(subject)
     mended: list[Mended] = []
     if fix and (fixes := fixes_of(outcomes)):
         mended = mend(fixes)
-        subject = output.run(load_subject(settings))
+        subject = output.run(_subject(crib))
         outcomes = examine_chain(subject)
     report = report_as_dict(subject, outcomes)
     if as_json:
@@ -62,11 +63,21 @@ def check_crib(
 
 async def load_subject(settings: Settings) -> Subject:
     """The tools of a crib with these settings, those of its modules included, ready to be checked."""
+    return await _subject(_crib(settings))
+
+
+def _crib(settings: Settings) -> Crib:
     from toolcrib.crib import Crib
-    from toolcrib.validation.subject import Subject
 
     crib = Crib(settings)
     import_modules(crib)
+    return crib
+
+
+async def _subject(crib: Crib) -> Subject:
+    """What the files say now; may be called again after they have changed."""
+    from toolcrib.validation.subject import Subject
+
     await crib.reload()
     return Subject(crib.registry, sources=crib.sources, problems=crib.problems, intents=load_project_intents(crib))
 

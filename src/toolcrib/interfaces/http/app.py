@@ -52,7 +52,10 @@ def create_app(crib: Crib) -> FastAPI:
         exception_handlers={HTTPException: _no_such_route},
     )
     app.router.redirect_slashes = False
-    app.add_middleware(Guard, host=crib.settings.host, request_limit=crib.settings.request_limit)
+    settings = crib.settings
+    app.add_middleware(
+        Guard, host=settings.host, request_limit=settings.request_limit, direct={"/run_tool": RunTool(crib)}
+    )
     return app
 
 

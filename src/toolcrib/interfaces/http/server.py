@@ -67,6 +67,7 @@ def _make_server(crib: Crib, started: asyncio.Event) -> uvicorn.Server:
     import uvicorn
 
     from toolcrib.interfaces.http.app import create_app
+    from toolcrib.interfaces.http.protocol import Protocol
 
     app = create_app(crib)
 
@@ -93,6 +94,8 @@ def _make_server(crib: Crib, started: asyncio.Event) -> uvicorn.Server:
             lifespan="off",
             ws="none",
             interface="asgi3",
+            http=Protocol,
+            proxy_headers=False,
             server_header=False,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=max(1, round(crib.settings.stop_grace)),
