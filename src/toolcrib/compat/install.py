@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
@@ -216,7 +217,11 @@ def _real_spec(name: str, path: Sequence[str] | None = None) -> ModuleSpec | Non
     for finder in sys.meta_path:
         if isinstance(finder, _Finder) or not hasattr(finder, "find_spec"):
             continue
-        found = finder.find_spec(name, path)
+        try:
+            found = finder.find_spec(name, path)
+        except KeyError:  # a namespace package in one that has not been imported
+            found = ModuleSpec(name, None, is_package=True)
+            found.submodule_search_locations = [str(Path(each) / name.rpartition(".")[2]) for each in path or ()]
         if found is not None:
             return found
     return None

@@ -16,6 +16,7 @@ from toolcrib.definition.tool import ToolDefinition
 from toolcrib.exposure.tokens import schema_tokens
 from toolcrib.registry.sources.schemas import schema_mistakes
 from toolcrib.validation.chain_findings import ChainFinding, Place, Say, mender_of
+from toolcrib.validation.places import code_place
 from toolcrib.validation.subject import Subject
 
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
@@ -23,6 +24,11 @@ DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 
 def check_schemas(subject: Subject) -> Iterator[ChainFinding]:
     """The schemas are valid, and so is what every provider's dialect makes of them."""
+    for name, error in subject.unreadable.items():
+        place = code_place(subject.registry.resolve(name))
+        hint = getattr(error, "hint", None)
+        message = Say(f"{name} cannot be read: {error}", f"{name} 无法读取：{error}")
+        yield ChainFinding("fail", message, place, mender_of(place), Say(hint, hint) if hint else None, name)
     for tool, definitions in subject.tools.items():
         for definition in definitions:
             for problem in schema_problems(definition):

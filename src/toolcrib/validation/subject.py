@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from toolcrib.definition.ports import Source
+from toolcrib.definition.tool import ToolDefinition
 from toolcrib.errors import SourceError
 from toolcrib.exposure.intent_data import Intents, shipped_intents
 from toolcrib.exposure.intents import IntentTables, intent_tables, tools_by_name
@@ -43,6 +44,10 @@ class Subject:
         tables: None = generated from the tools; a project that keeps S3's tables by hand has its own checked.
         extract_tool_name: the tool that a function's name belongs to; None = as the registry knows it.
         limits: what is too much.
+
+    Attributes:
+        tools: the functions of each tool.
+        unreadable: functions whose parameters cannot be told, with the reason; they are in nothing else.
     """
 
     def __init__(
@@ -57,7 +62,8 @@ class Subject:
         limits: Limits | None = None,
     ) -> None:
         self.registry = registry
-        self.definitions = tuple(registry)
+        self.unreadable = {tool.name: error for tool in registry if (error := _reading_error(tool)) is not None}
+        self.definitions = tuple(tool for tool in registry if tool.name not in self.unreadable)
         self.tools = tools_by_name(self.definitions)
         self.intents = intents if intents is not None else shipped_intents()
         self.tables = tables if tables is not None else intent_tables(self.definitions, self.intents)
@@ -90,7 +96,7 @@ class Subject:
     @cached_property
     def tool_names(self) -> tuple[str, ...]:
         """Every tool there should be: those that are registered, and the enabled entries that could not be used."""
-        return tuple(dict.fromkeys((*self.tools, *(each.name for each in self.enabled))))
+        return tuple(dict.fromkeys((*self.tools, *self.unreadable, *(each.name for each in self.enabled))))
 
     def place(self, tool: str, *key: str | int) -> Place | None:
         """Where a fact of a tool stands."""
@@ -101,3 +107,12 @@ class Subject:
         if pair is not None:
             return pair[0]
         return name if name in self.registry else name.partition("_")[0]
+
+
+def _reading_error(tool: ToolDefinition) -> Exception | None:
+    """Why what a typed function says of itself cannot be read; it is read only when it is needed."""
+    try:
+        _ = tool.description, tool.parameters, tool.output_schema, tool.injected
+    except Exception as error:
+        return error
+    return None

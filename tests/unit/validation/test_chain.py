@@ -432,6 +432,19 @@ async def test_W011_a_function_that_says_its_risk_outright_is_believed() -> None
     assert outcomes["languages"].level == "pass"  # a function has words in one language; that is a note
 
 
+def mistaken(value: NoSuchType) -> None:  # type: ignore[name-defined] # noqa: F821
+    """Takes something; its hint means nothing."""
+
+
+async def test_W027_a_function_whose_hints_mean_nothing_fails_the_schema_check_alone() -> None:
+    crib = Crib(sources=[])
+    crib.tool(intents={"file_management": "recommended"})(mistaken)
+    outcomes = [outcome for outcome in examine_chain(Subject(crib.registry)) if outcome.level != "pass"]
+    assert [(outcome.check, len(outcome.findings)) for outcome in outcomes] == [("schemas", 1)]
+    assert "mistaken cannot be read" in outcomes[0].findings[0].message.en
+    assert outcomes[0].findings[0].place is not None
+
+
 async def test_W027_the_report_as_json_has_places_and_both_languages(world: World) -> None:
     world.change(world.tools, lambda document: document["wechat"].update(actions=["send", "read"]))
     subject = await world.subject()

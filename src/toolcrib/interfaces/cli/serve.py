@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -83,6 +84,8 @@ async def _serve(crib: Crib) -> None:
         pid = os.getpid()
         write_record(path, RouterRecord(url, pid, process_start(pid) or 0.0, __version__))
         announce(crib, url, click.echo)
+        gc.collect()
+        gc.freeze()  # what was made by now lives as long as the service; looking through it again and again costs calls
 
     try:
         await server.serve(crib, on_ready=on_ready)

@@ -15,11 +15,10 @@ from toolcrib.definition.ports import Listing
 from toolcrib.definition.tool import ToolDefinition
 from toolcrib.errors import SettingsError, SourceError
 from toolcrib.registry.collecting import Registrations
-from toolcrib.registry.sources.python_import import Attempt, LoadingStopped, import_problem
-from toolcrib.registry.sources.python_tools import Found, line_of, tools_in, tools_of
+from toolcrib.registry.sources.python_import import LOAD_SECONDS, Attempt, import_problem
+from toolcrib.registry.sources.python_tools import Found, tools_in, tools_of
 
 ENTRY_POINT_GROUP = "toolcrib.tools"
-LOAD_SECONDS = 30.0
 
 _TOOLS = "__toolcrib_tools__"
 """Set in a module that has been imported, for the next crib of this process: importing runs a module only once."""
@@ -64,7 +63,9 @@ class PythonModules:
         """Import the modules and list their tools."""
         with self._lock:
             listings = {name: self._load(name) for name in self._names}
-        failed = [problem for name, listing in listings.items() if name not in self._loaded for problem in listing.problems]
+        failed = [
+            problem for name, listing in listings.items() if name not in self._loaded for problem in listing.problems
+        ]
         self._failed = tuple(path for problem in failed if (path := Path(problem.path)).is_file())
         return joined(listings)
 

@@ -23,6 +23,8 @@ from toolcrib.errors import SourceError, ToolcribError
 
 T = TypeVar("T")
 
+LOAD_SECONDS = 30.0
+
 MOST_OUTPUT = 64 * 1024
 """Characters that a file may print while it is loaded."""
 
