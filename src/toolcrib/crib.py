@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolcrib.definition.decorator import make_tool_decorator
 from toolcrib.errors import NotRunningError, SourceError
+from toolcrib.registry.collecting import Registrations, current_registrations
 from toolcrib.registry.registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ class Crib:
     Args:
         settings: None = from the environment, when first needed.
         registry: None = an empty one.
-        sources: where further tools come from; None = the shipped files, those of ``settings.project`` and those under
-            ``settings.home``.
+        sources: where further tools come from; None = what toolcrib ships, the files of ``settings.project`` and of
+            ``settings.home``, and the modules, packages and documents that the settings name.
 
     Example:
         >>> from toolcrib import Crib
@@ -91,13 +92,9 @@ class Crib:
         """Where tools come from besides ``@tool``."""
         if self._given_sources is not None:
             return tuple(self._given_sources)
-        from toolcrib.registry.shipped import shipped_root
-        from toolcrib.registry.sources.files import ToolFiles
+        from toolcrib.registry.sources.standard import standard_sources
 
-        roots = list(
-            dict.fromkeys(path.resolve() for path in (shipped_root(), self.settings.home, self.settings.project))
-        )
-        return (ToolFiles([root / "tools" / "local" for root in roots], [root / "registry.json" for root in roots]),)
+        return standard_sources(self.settings)
 
     @property
     def services(self) -> Services:
@@ -224,6 +221,9 @@ class Crib:
 
         Returns:
             The ids of tools that are new, changed or gone.
+
+        Raises:
+            SettingsError: the settings name a module or a document that cannot be used.
         """
         import asyncio
 
@@ -267,6 +267,7 @@ class Crib:
         from toolcrib.runtime.supervisor import Supervisor
 
         settings = self.settings
+        self.sources  # noqa: B018 - settings that cannot be used are found before anything is started
         supervisor = Supervisor(settings)
         await supervisor.open()
         stack.push_async_callback(supervisor.close)
@@ -274,7 +275,8 @@ class Crib:
         stack.push_async_callback(dispatcher.close)
         inprocess = InProcessRunner()
         stack.callback(inprocess.close)
-        remote = RemoteRunner()
+        remote = RemoteRunner(response_limit=settings.response_limit)
+        stack.push_async_callback(remote.close)
         self._supervisor = supervisor
         stack.callback(self._forget)
         self.__dict__["_pipeline"] = self._make_pipeline(
@@ -319,14 +321,22 @@ _override: ContextVar[Crib | None] = ContextVar("toolcrib_crib", default=None)
 
 
 def default_crib() -> Crib:
-    """The crib that ``@tool`` registers in: the one in `use`, else the one default of this process."""
+    """The crib that ``@tool`` registers in: the one in `use`, else the one default of this process.
+
+    While a source imports a file of tools, it is a view of that crib, whose registrations the source lists.
+    """
     global _default
     crib = _override.get()
-    if crib is not None:
-        return crib
-    if _default is None:
-        _default = Crib()
-    return _default
+    if crib is None:
+        crib = _default = _default or Crib()
+    registrations = current_registrations()
+    return crib if registrations is None else _view(crib, registrations)
+
+
+def _view(crib: Crib, registrations: Registrations) -> Crib:
+    """``crib`` with another registry, and the same services."""
+    registrations.services = crib.services
+    return Crib(crib.__dict__.get("settings"), registry=registrations, sources=())
 
 
 @contextmanager
@@ -347,7 +357,7 @@ tool = make_tool_decorator(_register)
 
 
 def register_service(name: str, service: object) -> None:
-    """Give the default crib's tools what they ask for under ``name``; tools that waited for it are told (contract N050).
+    """Give the default crib's tools what they ask for under ``name``; those that waited for it are told (contract N050).
 
     Example:
         >>> register_service("clock", "a clock")

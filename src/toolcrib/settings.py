@@ -33,11 +33,21 @@ class Settings(BaseSettings):
     home: Path = Field(default_factory=default_home, description="Where state, logs and artifacts are kept.")
     project: Path = Field(
         default_factory=Path.cwd,
-        description="The folder whose registry.json and tools/local are added to the shipped ones.",
+        description="The folder whose registry.json, tools.json and tools/ are added to the shipped ones.",
     )
     modules: tuple[str, ...] = Field(
         default=(), description="Python modules whose @tool functions are served in process."
     )
+    entry_points: bool = Field(
+        default=True, description="Whether tools of installed packages (entry points toolcrib.tools) are served."
+    )
+    tools_json_modules: tuple[str, ...] = Field(
+        default=("toolcrib.builtin",), description="Modules and packages that a tools.json may have imported."
+    )
+    openapi: tuple[str, ...] = Field(
+        default=(), description="OpenAPI documents, files or URLs, whose operations are served as tools."
+    )
+    load_timeout: float = Field(default=30.0, gt=0, description="Seconds that importing one file of tools may take.")
     host: str = Field(default="127.0.0.1", description="The address the router binds.")
     port: int = Field(default=8001, ge=1, le=65535, description="The router's port.")
     first_tool_port: int = Field(default=8002, ge=1, le=65535, description="Where the search for tools' ports begins.")

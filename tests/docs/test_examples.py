@@ -1,8 +1,8 @@
 """What the documentation shows is true.
 
-A fenced block that follows ``<!-- run -->`` is run: the blocks of a page in order, in one namespace, in an empty folder and
-a crib of their own. ``<!-- run: needs MODULE -->`` has those that need a library run together where it is installed,
-``<!-- run: PATH -->`` is written to a file first. What is printed must be what the comments ``# → …`` say.
+A fenced block that follows ``<!-- run -->`` is run: the blocks of a page in order, in one namespace, in an empty folder
+and a crib of their own. ``<!-- run: needs MODULE -->`` has those that need a library run together where it is
+installed, ``<!-- run: PATH -->`` writes the block to a file. What is printed must be what the comments ``# → …`` say.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import importlib
 import importlib.util
 import inspect
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -30,11 +29,12 @@ from toolcrib.testing import call, temporary_crib
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "README.zh-CN.md"]
-PLANNED = ["docs/images/stitched.png", "docs/benchmarks.md"]
+PLANNED = ["docs/benchmarks.md"]
 """What the READMEs lead to and is not there yet."""
 
 GUIDES = ["from-langchain-mcp", "from-nanoclaw", "from-weclaw", "testing"]
-BLOCK = re.compile(r"^<!-- run(?:: (?P<how>.+?))? -->\n```(?P<language>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+MULTILINE = re.MULTILINE | re.DOTALL
+BLOCK = re.compile(r"^<!-- run(?:: (?P<how>[^\n]+?))? -->\n```\w+\n(?P<code>.*?)^```$", MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,9 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TOOLCRIB_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("TOOLCRIB_WATCH", "false")
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *(each for each in sys.path if Path(each or ".").resolve() != ROOT)])
+    monkeypatch.setattr(
+        sys, "path", [str(tmp_path), *(each for each in sys.path if Path(each or ".").resolve() != ROOT)]
+    )
     importlib.invalidate_caches()
     before = set(sys.modules)
     yield
@@ -122,7 +124,7 @@ def printed_by(block: Block, names: dict[str, Any]) -> str:
 @pytest.mark.parametrize("folder", ["docs", "docs/zh"])
 def test_no_code_of_a_guide_is_left_out(guide: str, folder: str) -> None:
     text = (ROOT / folder / f"{guide}.md").read_text(encoding="utf-8")
-    shown = [each for each in re.findall(r"^```(?:python|json)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)]
+    shown: list[str] = re.findall(r"^```(?:python|json)\n(.*?)^```$", text, MULTILINE)
     run = {match["code"] for match in BLOCK.finditer(text)}
     left = [each for each in shown if each not in run]
     # What only pytest or a real folder can run is shown in the unit tests of toolcrib.testing.
@@ -134,15 +136,13 @@ def test_a_guide_says_the_same_in_both_languages(guide: str) -> None:
     def shape(text: str) -> list[str]:
         return re.findall(r"^#+ |^```\w*|^<!-- .+ -->$|^\|", text, re.MULTILINE)
 
-    english, chinese = (
-        (ROOT / folder / f"{guide}.md").read_text(encoding="utf-8") for folder in ("docs", "docs/zh")
-    )
+    english, chinese = ((ROOT / folder / f"{guide}.md").read_text(encoding="utf-8") for folder in ("docs", "docs/zh"))
     assert shape(english) == shape(chinese)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
-    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=MULTILINE)
     links = [each.partition("#")[0] for each in re.findall(r"\]\(([^)\s]+)\)", text)]
     local = [each for each in links if each and not re.match(r"[a-z]+:", each)]
     assert [each for each in local if not (page.parent / each).exists() and each not in PLANNED] == []
@@ -156,7 +156,7 @@ def test_what_is_planned_is_not_there_yet() -> None:
 @pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
 def test_the_function_of_the_readme_is_a_tool(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
-    found = re.search(r"<!-- example: module -->\n```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    found = re.search(r"<!-- example: module -->\n```python\n(.*?)^```$", text, MULTILINE)
     assert found is not None
     with temporary_crib():
         exec(compile(found[1], name, "exec"), {"__name__": "my_tools"})
@@ -167,7 +167,7 @@ def test_the_function_of_the_readme_is_a_tool(name: str) -> None:
 def fenced(page: str, language: str) -> list[str]:
     """The blocks of a page in one language."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, MULTILINE)
 
 
 def test_the_folder_of_the_page_on_folders_is_a_tool(tmp_path: Path) -> None:
@@ -199,4 +199,3 @@ def test_what_a_guide_calls_missing_is_missing() -> None:
         with pytest.raises(ImportError, match="not in this version of toolcrib yet"):
             exec(f"from backend.tools import {name}", {})
     assert importlib.util.find_spec("toolcrib.builtin") is None
-    assert os.environ["TOOLCRIB_HOME"]

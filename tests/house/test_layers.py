@@ -28,6 +28,7 @@ LAYERS = [
     "builtin",
     "crib",
     "interfaces",
+    "adapters",
     "compat",
     "testing",
 ]

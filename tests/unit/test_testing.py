@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,14 @@ import pytest
 
 from toolcrib import ActionDef, BaseTool, Context, Crib, ToolDefinition, ToolResult, get_service, register_service, tool
 from toolcrib.crib import default_crib
-from toolcrib.errors import DuplicateToolError, NotRunningError, SettingsError, SourceError, StartFailedError
+from toolcrib.errors import (
+    DependencyMissingError,
+    DuplicateToolError,
+    NotRunningError,
+    SettingsError,
+    SourceError,
+    StartFailedError,
+)
 from toolcrib.testing import (
     CallOutcome,
     FakeRunner,
@@ -123,6 +131,15 @@ def test_settings_are_given_by_name() -> None:
 def test_a_wrong_setting_is_named(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message), temporary_crib(**settings):
         pass
+
+
+def test_without_the_extra_everything_works_but_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "toolcrib.settings", None)
+    with temporary_crib(add):
+        assert call("add", a=1)
+    with pytest.raises(DependencyMissingError, match="need the package") as caught, temporary_crib(timeout=2):
+        pass
+    assert "toolcrib[serve]" in str(caught.value.hint)
 
 
 def test_two_tools_of_one_name_are_refused() -> None:

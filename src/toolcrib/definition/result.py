@@ -136,7 +136,11 @@ class ToolResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The view of S1: ``success``, ``data``, ``error``."""
-        return {"success": self.success, "data": self.data if self.data is not None else self.output, "error": self.error}
+        return {
+            "success": self.success,
+            "data": self.data if self.data is not None else self.output,
+            "error": self.error,
+        }
 
     def to_run_tool(self) -> dict[str, Any]:
         """The view of S2's ``POST /run_tool``.

@@ -1,4 +1,4 @@
-"""Tools whose runtime is not part of this release: they are listed, and say what they lack."""
+"""Tools that live elsewhere: operations of HTTP APIs are called, the others are listed and say what they lack."""
 
 from __future__ import annotations
 
@@ -9,21 +9,42 @@ from toolcrib.definition.result import ToolResult
 from toolcrib.definition.tool import ToolDefinition
 from toolcrib.errors import DependencyMissingError
 from toolcrib.runtime.credentials import missing
+from toolcrib.runtime.http_api import HttpApiRunner, is_http_api
+from toolcrib.runtime.http_api_credentials import missing_variables
 from toolcrib.runtime.status import Lifecycle, ToolStatus
+from toolcrib.settings import MEBIBYTE
 
 _SCHEME_PORTS = {"http": 80, "https": 443}
 
 
 class RemoteRunner:
-    """Answers for tools of the runtimes ``remote`` and ``docker`` (contract T029)."""
+    """Answers for tools of the runtimes ``remote`` and ``docker`` (contract T029).
+
+    Args:
+        response_limit: bytes of an API's answer.
+
+    Example:
+        >>> import asyncio
+        >>> asyncio.run(RemoteRunner().close())
+    """
+
+    def __init__(self, *, response_limit: int = 64 * MEBIBYTE) -> None:
+        self._api = HttpApiRunner(response_limit=response_limit)
+
+    async def close(self) -> None:
+        """Close every connection to an API."""
+        await self._api.close()
 
     async def run(self, call: ToolCall, deadline: Deadline) -> ToolResult:
-        """Refuse, naming what is missing.
+        """Call the API that the tool is an operation of; refuse any other tool, naming what is missing.
 
         Raises:
-            DependencyMissingError: always; the text names each missing credential.
+            CallError: the API could not be called, or gave no usable answer.
+            DependencyMissingError: this release cannot run the tool; the text names each missing credential.
         """
         tool = call.tool
+        if is_http_api(tool):
+            return await self._api.run(call, deadline)
         names = missing(tool)
         reasons = [f"missing credentials {', '.join(names)}"] if names else []
         reasons.append(f"this release has no {tool.runtime} runtime")
@@ -40,7 +61,7 @@ def status_of(tool: ToolDefinition) -> ToolStatus:
     A remote tool whose credentials are all there counts as running on the port of its URL; what lacks credentials or a
     runtime is stopped, and the reason says so.
     """
-    names = missing(tool)
+    names = [*missing(tool), *missing_variables(tool)]
     if names:
         return ToolStatus(Lifecycle.STOPPED, f"missing credentials: {', '.join(names)}")
     if tool.runtime != "remote":

@@ -116,12 +116,20 @@ def isolated_settings(directory: Path, **overrides: Any) -> Settings:
     """Settings that depend on nothing but ``overrides``: home and project below ``directory``, free ports, no watching.
 
     Raises:
+        DependencyMissingError: the extra ``serve`` is not installed.
         SettingsError: there is no such setting, or a value cannot be used.
     """
     from pydantic import ValidationError
 
-    from toolcrib.errors import SettingsError
-    from toolcrib.settings import Settings
+    from toolcrib.errors import DependencyMissingError, SettingsError
+
+    try:
+        from toolcrib.settings import Settings
+    except ModuleNotFoundError as error:
+        raise DependencyMissingError(
+            f"Settings need the package {error.name}, which is not installed",
+            hint='Install the extra it belongs to: pip install "toolcrib[serve]"',
+        ) from error
 
     class Isolated(Settings):
         @classmethod

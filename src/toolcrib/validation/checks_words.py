@@ -70,7 +70,7 @@ def words_in(text: str) -> set[str]:
 
     Example:
         >>> sorted(words_in("拼接图片 with QR codes"))
-        ['code', '图片', '接图', '拼接']
+        ['code', '图片', '拼接', '接图']
     """
     folded = fold(text)
     latin = {word.removesuffix("s") for word in _LATIN.findall(folded.replace("_", " "))}
@@ -112,4 +112,5 @@ def check_languages(subject: Subject) -> Iterator[ChainFinding]:
         severity: Severity = "warn" if first.deployment is not None or first.translations else "note"
         listed = ", ".join(f"{part} ({language})" for language, part in missing)
         message = Say(f"{tool} lacks {listed}", f"{tool} 缺少 {listed}")
-        yield ChainFinding(severity, message, place, mender_of(place), tool=tool)
+        hint = Say('write it as {"zh": "…", "en": "…"}', '请写成 {"zh": "…", "en": "…"}') if first.deployment else None
+        yield ChainFinding(severity, message, place, mender_of(place), hint, tool)

@@ -13,6 +13,8 @@ from toolcrib.interfaces.cli import output
 from toolcrib.interfaces.cli.call import call
 from toolcrib.interfaces.cli.check import check
 from toolcrib.interfaces.cli.doctor import doctor
+from toolcrib.interfaces.cli.intents import intents
+from toolcrib.interfaces.cli.lint import lint
 from toolcrib.interfaces.cli.new import new
 from toolcrib.interfaces.cli.prepare import prepare
 from toolcrib.interfaces.cli.serve import serve
@@ -84,5 +86,5 @@ def cli() -> None:
     """
 
 
-for command in (serve, prepare, tools, call, start, stop, logs, new, check, doctor):
+for command in (serve, prepare, tools, call, start, stop, logs, new, check, lint, intents, doctor):
     cli.add_command(command)

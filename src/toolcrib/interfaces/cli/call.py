@@ -15,7 +15,6 @@ from toolcrib.errors import HomeInUseError
 from toolcrib.interfaces.cli import output
 from toolcrib.interfaces.cli.arguments import encode_file, parse_arguments
 from toolcrib.interfaces.cli.client import RouterClient, answer_of, find_router
-from toolcrib.interfaces.cli.modules import import_modules
 
 if TYPE_CHECKING:
     from toolcrib.crib import Crib
@@ -109,7 +108,6 @@ async def call_here(
     from toolcrib.crib import Crib
 
     crib = Crib(settings)
-    import_modules(crib)
     await crib.reload()
     tool = crib.registry.resolve(tool_id)
     async with AsyncExitStack() as stack:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -19,23 +19,42 @@ if TYPE_CHECKING:
 @click.argument(
     "directory", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="[DIR]"
 )
+@click.option("--all", "every", is_flag=True, help="Start and check every local tool there is.")
+@click.option("--fix", is_flag=True, help="Without DIR: mend what needs no thought, in your own files.")
+@click.option("--notes", is_flag=True, help="Without DIR: tell what does no harm, too.")
+@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", help="Without DIR: the language of the words.")
 @click.option("--json", "as_json", is_flag=True, help="The findings as JSON.")
-def check(directory: Path | None, as_json: bool) -> None:
-    """Check that a tool behaves.
+def check(
+    directory: Path | None, every: bool, fix: bool, notes: bool, lang: Literal["en", "zh"], as_json: bool
+) -> None:
+    """Check that tools behave and belong together.
 
-    The tool in DIR, or without DIR every local tool there is, is started for real and asked directly: its own example,
-    wrong parameters, strange bodies, many calls at once; then it is stopped. One line a check; exit status 1 if one
-    fails. A running router is not disturbed.
+    With DIR the tool in that folder is started for real and asked directly: its own example, wrong parameters, strange
+    bodies, many calls at once; then it is stopped. A running router is not disturbed. Without DIR all tools are looked
+    at together, and nothing is started: names, schemas for each provider, intents and their keywords, actions,
+    services, groups, languages, token budgets. One line a check; exit status 1 if one fails.
 
     \b
-    Example:
+    Examples:
+      toolcrib check
       toolcrib check tools/local/image_stitcher
     """
     from toolcrib.settings import load_settings
 
     settings = load_settings(watch=False)
     output.set_up_logging()
-    folders = [directory.resolve()] if directory is not None else output.run(_known_folders(settings))
+    if directory is None and not every:
+        from toolcrib.interfaces.cli.crib_check import check_crib
+
+        ok = check_crib(settings, as_json=as_json, fix=fix, language=lang, notes=notes)
+    else:
+        folders = [directory.resolve()] if directory is not None else output.run(_known_folders(settings))
+        ok = _check_folders(folders, settings, as_json)
+    if not ok:
+        raise click.exceptions.Exit(1)
+
+
+def _check_folders(folders: list[Path], settings: Settings, as_json: bool) -> bool:
     if not folders:
         raise DefinitionError("There is no local tool to check", hint="Make one: toolcrib new my_tool")
     reports = [output.run(_check(folder, settings, quiet=as_json)) for folder in folders]
@@ -46,8 +65,7 @@ def check(directory: Path | None, as_json: bool) -> None:
         failing = [report["tool_id"] for report in reports if not report["ok"]]
         others = f"; not: {', '.join(failing)}" if failing else ""
         click.echo(f"{len(reports) - len(failing)} of {len(reports)} tools behave{others}")
-    if not ok:
-        raise click.exceptions.Exit(1)
+    return ok
 
 
 async def _check(folder: Path, settings: Settings, *, quiet: bool) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from toolcrib.interfaces.cli import output
-from toolcrib.interfaces.cli.modules import import_modules
 
 if TYPE_CHECKING:
     from toolcrib.crib import Crib
@@ -69,9 +68,7 @@ async def load_subject(settings: Settings) -> Subject:
 def _crib(settings: Settings) -> Crib:
     from toolcrib.crib import Crib
 
-    crib = Crib(settings)
-    import_modules(crib)
-    return crib
+    return Crib(settings)
 
 
 async def _subject(crib: Crib) -> Subject:

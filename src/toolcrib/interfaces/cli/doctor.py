@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from toolcrib.errors import ServiceError, ToolcribError
+from toolcrib.errors import ServiceError, SettingsError, ToolcribError
 from toolcrib.interfaces.cli import output
 from toolcrib.interfaces.cli.client import RouterClient, answer_of, find_router
-from toolcrib.interfaces.cli.modules import import_modules
 from toolcrib.validation.findings import Finding, failed, passed, warned
 
 if TYPE_CHECKING:
@@ -102,9 +101,10 @@ async def check_service(settings: Settings) -> list[Finding]:
     except ServiceError as error:
         findings.append(failed("port", _with_hint(error)))
     try:
-        import_modules(crib)
         async with crib:
             findings.append(passed("home", f"{settings.home} can be written"))
+    except SettingsError as error:
+        return [*findings, failed("settings", _with_hint(error))]
     except Exception as error:
         findings.append(failed("home", _with_hint(error)))
         await crib.reload()

@@ -16,7 +16,6 @@ import click
 from toolcrib import __version__
 from toolcrib.interfaces.cli import output
 from toolcrib.interfaces.cli.client import RouterRecord, process_start, read_record, record_path, write_record
-from toolcrib.interfaces.cli.modules import import_modules
 
 if TYPE_CHECKING:
     from toolcrib.crib import Crib
@@ -37,12 +36,21 @@ _PLACES = {
 @click.option(
     "--project",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The folder whose registry.json and tools/local are added to the shipped ones; default: this one.",
+    help="The folder whose registry.json, tools.json and tools/ are added to the shipped ones; default: this one.",
 )
 @click.option(
     "--module", "modules", multiple=True, metavar="MODULE", help="A module with @tool functions; may be repeated."
 )
-def serve(host: str | None, port: int | None, project: Path | None, modules: tuple[str, ...]) -> None:
+@click.option(
+    "--openapi",
+    "documents",
+    multiple=True,
+    metavar="FILE",
+    help="An OpenAPI document, or its URL, whose operations become tools; may be repeated.",
+)
+def serve(
+    host: str | None, port: int | None, project: Path | None, modules: tuple[str, ...], documents: tuple[str, ...]
+) -> None:
     """Serve all tools behind one HTTP address, until Ctrl-C.
 
     Local tools start when they are first called and stop when nobody has called them for a while. Changed files of
@@ -52,16 +60,32 @@ def serve(host: str | None, port: int | None, project: Path | None, modules: tup
     Examples:
       toolcrib serve
       toolcrib serve --port 9001 --project ~/my-tools --module my_package.tools
+      toolcrib serve --openapi petstore.json
     """
     from toolcrib.crib import Crib
     from toolcrib.settings import load_settings
 
-    settings = load_settings(host=host, port=port, project=project and project.resolve(), modules=modules or None)
+    settings = load_settings(
+        host=host,
+        port=port,
+        project=project and project.resolve(),
+        modules=modules or None,
+        openapi=tuple(map(_document, documents)) or None,
+    )
     set_up_logging()
     crib = Crib(settings)
-    import_modules(crib)
     with suppress(click.Abort, KeyboardInterrupt):
         output.run(_serve(crib))
+
+
+def _document(named: str) -> str:
+    """A document as the settings name it: a path from here does not count from the project."""
+    if named.startswith(("http://", "https://")):
+        return named
+    path = Path(named).absolute()
+    if not path.is_file():
+        raise click.BadParameter(f"there is no file {named}", param_hint="--openapi")
+    return str(path)
 
 
 def set_up_logging() -> None:

@@ -14,7 +14,6 @@ import click
 from toolcrib.errors import NotRunningError
 from toolcrib.interfaces.cli import output
 from toolcrib.interfaces.cli.client import RouterClient, answer_of, find_router, need_router
-from toolcrib.interfaces.cli.modules import import_modules
 
 if TYPE_CHECKING:
     from toolcrib.settings import Settings
@@ -149,7 +148,6 @@ async def _list_here(settings: Settings, lang: str | None) -> dict[str, Any]:
     from toolcrib.interfaces.http.tools import tool_item
 
     crib = Crib(settings)
-    import_modules(crib)
     await crib.reload()
     for problem in crib.problems:
         output.warn(str(problem), problem.hint)

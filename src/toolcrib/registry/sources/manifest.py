@@ -284,13 +284,52 @@ class GroupEntry(Strict):
         return self
 
 
+class BasicLogin(Strict):
+    """The two secrets of HTTP basic authentication, by reference."""
+
+    username: Reference = Field(description="A reference such as env:NAME.")
+    password: Reference = Field(description="A reference such as env:NAME.")
+
+
+def _kind_of_login(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "token"
+    return "login" if isinstance(value, dict | BasicLogin) else None
+
+
+Credentials = Annotated[
+    Annotated[Reference, Tag("token")] | Annotated[BasicLogin, Tag("login")],
+    Discriminator(
+        _kind_of_login,
+        custom_error_type="login",
+        custom_error_message="Input should be a reference, or a table with references for username and password",
+    ),
+]
+
+
+class OpenApiEntry(Strict):
+    """An OpenAPI document; each of its operations is a tool."""
+
+    document: Text = Field(description="The document: a file, relative to this one, or a URL.")
+    base_url: Annotated[str, AfterValidator(_url)] = Field(
+        "", description="Where the API answers, in place of the document's servers."
+    )
+    auth: dict[str, Credentials] = Field({}, description="References to secrets, by security scheme.")
+    include: list[Text] | None = Field(
+        None, description="Patterns of the operations to take, such as get* or GET /pets/*; all where left out."
+    )
+    exclude: list[Text] = Field([], description="Patterns of operations to leave out.")
+    prefix: str = Field("", description="Put before every tool's name.")
+
+
 class RegistryFile(Strict):
-    """``registry.json``: groups, and tools that are defined or adjusted here."""
+    """``registry.json``: groups, tools that are defined or adjusted here, and APIs whose operations are tools."""
 
     schema_: str = Field("", alias="$schema", description="Where an editor finds this schema.")
     version: Literal[1] = Field(1, description="Of this format.")
     groups: list[GroupEntry] = Field([], description="Tools that belong together.")
     tools: list[ToolEntry] = Field([], description="Tools, and adjustments of tools that have a tool.toml.")
+    openapi: list[OpenApiEntry] = Field([], description="OpenAPI documents whose operations are tools.")
 
 
 def registry_schema() -> dict[str, Any]:

@@ -201,16 +201,17 @@ def check_modules(names: Iterable[str], project: Path) -> None:
     """
     importlib.invalidate_caches()
     for name in names:
-        try:
-            spec = importlib.util.find_spec(name)
-        except ModuleNotFoundError as error:
-            if not error.name or not f"{name}.".startswith(f"{error.name}."):
-                continue
-            spec = None
-        except (Exception, SystemExit):
-            continue
-        if spec is None:
+        if not _is_there(name):
             raise SettingsError(
                 f"There is no module {name} in {project} or on Python's path",
                 hint="Correct it, or name another with --module or TOOLCRIB_MODULES.",
             )
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return name in sys.modules or importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError as error:
+        return not error.name or not f"{name}.".startswith(f"{error.name}.")
+    except (Exception, SystemExit):  # of a package around it, which is reported when that is imported
+        return True

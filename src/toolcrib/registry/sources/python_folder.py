@@ -176,8 +176,12 @@ def _state_of(unit: Unit, found: Found, known: _State) -> _State:
     }
     tools = _without_change(found.tools, marks, known)
     lines = {tool.name: line_of(tool) for tool in found.tools}
-    broken = [each.tool for each in found.refusals]
-    stay = [tool for tool in known.tools if tool.name in broken and tool.name not in marks]
+    broken = {each.subject for each in found.refusals}
+    stay = [
+        tool
+        for tool in known.tools
+        if tool.name not in marks and not broken.isdisjoint((tool.name, _definition_of(tool)))
+    ]
     problems = tuple(SourceError(each.message, path=source, line=each.line, hint=each.hint) for each in found.refusals)
     return _State(unit.digest, (*tools, *stay), marks, lines, problems)
 

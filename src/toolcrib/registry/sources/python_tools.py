@@ -26,13 +26,13 @@ class Refusal:
         message: what is wrong.
         line: where it is defined, if that is known.
         hint: what to do about it.
-        tool: the tool's name; None where it has none yet.
+        subject: the name of the tool, or of the class.
     """
 
     message: str
     line: int | None = None
     hint: str | None = None
-    tool: str | None = None
+    subject: str | None = None
 
 
 @dataclass(slots=True)
@@ -141,7 +141,7 @@ def _add_class(found: Found, kind: type[BaseTool]) -> None:
         else:
             reason = f"{type(error).__name__}: {error}"
         hint = "Give its parameters defaults, or make the object in the file: my_tool = MyTool(…)."
-        found.refusals.append(Refusal(f"{kind.__name__} could not be made: {reason}", line, hint))
+        found.refusals.append(Refusal(f"{kind.__name__} could not be made: {reason}", line, hint, kind.__name__))
         return
     _add_object(found, tool, line)
 
@@ -154,13 +154,14 @@ def _add_object(found: Found, tool: BaseTool, line: int | None = None) -> None:
         definitions = definitions_of(tool)
     except (Exception, SystemExit) as error:
         message = f"{tool.tool_class.__name__} is no usable tool: {error}"
-        found.refusals.append(Refusal(message, line, getattr(error, "hint", None)))
+        hint = getattr(error, "hint", None)
+        found.refusals.append(Refusal(message, line, hint, tool.tool_class.__name__))
         return
     found.add(definitions, line)
 
 
 def _mistake(tool: ToolDefinition) -> tuple[str, str | None] | None:
-    """What keeps a tool from being listed: its schemas are read now, so that a wrong one is reported and not met later."""
+    """What keeps a tool from being listed; its schemas are read now, so that nobody meets a wrong one later."""
     try:
         schemas = {"parameters": tool.parameters, "output_schema": tool.output_schema or {}}
         json.dumps([tool.description, schemas, tool.examples], allow_nan=False)
