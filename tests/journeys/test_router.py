@@ -38,7 +38,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         "from toolcrib import tool\n\n\n@tool\ndef add(a: int, b: int = 1) -> int:\n    'Adds.'\n    return a + b\n",
         encoding="utf-8",
     )
-    with running_service(directory, arguments=("--module", "crowd"), extra={"PYTHONPATH": str(project), "CANARY": "s3cret"}) as it:
+    with running_service(
+        directory, arguments=("--module", "crowd"), extra={"PYTHONPATH": str(project), "CANARY": "s3cret"}
+    ) as it:
         yield it
 
 
@@ -218,7 +220,9 @@ def test_T013_T014_the_documents_gather_gets_both_answers_with_the_default_timeo
             return await client.post(f"{service.url}/run_tool", json={"tool_id": tool_id, "params": params})
 
     async def both() -> list[httpx2.Response]:
-        return await asyncio.gather(call_tool("pid", {"sleep": 7}), call_tool("liblibai_controlnet", {"prompt": "a cat"}))
+        return await asyncio.gather(
+            call_tool("pid", {"sleep": 7}), call_tool("liblibai_controlnet", {"prompt": "a cat"})
+        )
 
     slow, remote = (answer.json() for answer in asyncio.run(both()))
 

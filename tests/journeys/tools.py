@@ -11,7 +11,7 @@ SDK = HEADER + "import os, sys, time\nfrom tool_server import ToolFailure, serve
 SERVE = '\n\nif __name__ == "__main__":\n    serve(run)\n'
 RAW = (
     HEADER
-    + '''import sys, time
+    + """import sys, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -37,15 +37,15 @@ class Handler(BaseHTTPRequestHandler):
 
 
 ThreadingHTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Handler).serve_forever()
-'''
+"""
 )
-OK = "200, b'{\"status\":\"ok\"}'"
+OK = '200, b\'{"status":"ok"}\''
 
 PROGRAMS = {
     "pid": SDK + "def run(params):\n    time.sleep(params.get('sleep', 0))\n    return {'pid': os.getpid()}" + SERVE,
     "home": SDK + "def run(params):\n    return dict(os.environ, argv=sys.argv)" + SERVE,
     "exits": HEADER + "import sys\nprint('cannot find the licence file', file=sys.stderr)\nsys.exit(3)\n",
-    "sick": RAW.replace("{health}", "503, b'{\"status\":\"warming up\"}'").replace("{post}", "self.answer(200, b'1')"),
+    "sick": RAW.replace("{health}", '503, b\'{"status":"warming up"}\'').replace("{post}", "self.answer(200, b'1')"),
     "noisy": SDK
     + "sys.stderr.write('x' * 1_000_000)\n\n\ndef run(params):\n    sys.stderr.write('y' * 1_000_000)\n    return 'heard'"
     + SERVE,
@@ -70,6 +70,8 @@ def make_tool(project: Path, tool_id: str, program: str | None = None, manifest:
     lines = [f'id = "{tool_id}"', f'name = "{tool_id}"', 'description = "A tool of the tests."', 'category = "test"']
     keys = {line.split("=")[0].strip() for line in manifest.splitlines() if "=" in line}
     lines += [line for line in ["start_timeout = 20", "idle = 0"] if line.split("=")[0].strip() not in keys]
-    (folder / "tool.toml").write_text("\n".join([*lines, manifest, '[input_schema]\ntype = "object"\n']), encoding="utf-8")
+    (folder / "tool.toml").write_text(
+        "\n".join([*lines, manifest, '[input_schema]\ntype = "object"\n']), encoding="utf-8"
+    )
     shutil.copy(ROOT / "src" / "toolcrib" / "tool_server.py", folder)
     return folder
