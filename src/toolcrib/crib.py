@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.definition.decorator import make_tool_decorator
@@ -17,6 +15,8 @@ from toolcrib.registry.registry import ToolRegistry
 
 if TYPE_CHECKING:
     import asyncio
+    import logging
+    from pathlib import Path
 
     from toolcrib.definition.context import Context
     from toolcrib.definition.deployment import Runtime
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from toolcrib.runtime.status import ToolStatus
     from toolcrib.runtime.supervisor import Supervisor
     from toolcrib.settings import Settings
-
-logger = logging.getLogger("toolcrib")
 
 
 class Crib:
@@ -245,7 +243,7 @@ class Crib:
             if self._supervisor is not None:
                 self._supervisor.update([tool for tool in self.registry if tool.runtime == "local"])
         for problem in problems:
-            logger.warning("%s", problem)
+            _logger().warning("%s", problem)
         return changed
 
     async def __aenter__(self) -> Crib:
@@ -300,7 +298,7 @@ class Crib:
         async def changed() -> None:
             ids = await self.reload()
             if ids:
-                logger.info("Reloaded: %s", ", ".join(sorted(ids)))
+                _logger().info("Reloaded: %s", ", ".join(sorted(ids)))
 
         stop, watching = asyncio.Event(), asyncio.Event()
         task = asyncio.create_task(watch(self._watched_paths, changed, stop, watching=watching), name="toolcrib-watch")
@@ -314,6 +312,12 @@ class Crib:
     def _watched_paths(self) -> Iterator[Path]:
         for source in self.sources:
             yield from source.paths()
+
+
+def _logger() -> logging.Logger:
+    import logging
+
+    return logging.getLogger("toolcrib")
 
 
 _default: Crib | None = None
@@ -357,7 +361,7 @@ tool = make_tool_decorator(_register)
 
 
 def register_service(name: str, service: object) -> None:
-    """Give the default crib's tools what they ask for under ``name``; those that waited for it are told (contract N050).
+    """Give the default crib's tools what they ask for under ``name``; those that wait for it are told (contract N050).
 
     Example:
         >>> register_service("clock", "a clock")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from toolcrib.errors import SettingsError
@@ -65,9 +65,17 @@ class Settings(BaseSettings):
     )
     watch: bool = Field(default=True, description="Whether changed files are noticed while the service runs.")
 
+    @field_validator("last_tool_port")
+    @classmethod
+    def _not_before_the_first(cls, last: int, info: ValidationInfo) -> int:
+        first = info.data.get("first_tool_port", last)
+        if last < first:
+            raise ValueError(f"{last} is below TOOLCRIB_FIRST_TOOL_PORT, which is {first}")
+        return last
+
     @property
     def run_directory(self) -> Path:
-        """What is true only while the service runs: locks, process records."""
+        """What is true only while the service runs: the lock, the router's record, a folder of process records."""
         return self.home / "run"
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
 from pathlib import Path
 
-from tests.cases.runners import Case, run
+from tests.cases.runners import Case
+from tests.cases.workers import outcomes
 
 SECONDS_FOR_ALL = 40.0
 
@@ -26,34 +23,16 @@ def cases_in(paths: list[str]) -> Iterator[tuple[str, Case]]:
                 yield str(case.get("id", f"{Path(path).name}:{number}")), case
 
 
-def outcome(future: Future[list[str]], seconds: float) -> list[str]:
-    """What a case gave, also where its process died or never answered."""
-    try:
-        return future.result(timeout=seconds)
-    except BrokenProcessPool:
-        return ["an outcome, the process of the cases died"]
-    except TimeoutError:
-        return ["an outcome in time, none came"]
-
-
 def main(paths: list[str]) -> int:
     """Run all files; 1 where any case failed."""
-    ends = time.monotonic() + SECONDS_FOR_ALL
+    named = list(cases_in(paths))
+    count = min(max(2, os.cpu_count() or 2), len(named))
     failed = 0
-    cases = list(cases_in(paths))
-    pool = ProcessPoolExecutor(max_workers=max(2, os.cpu_count() or 2), mp_context=get_context("spawn"))
-    try:
-        futures = [(name, pool.submit(run, case)) for name, case in cases]
-        for name, future in futures:
-            differences = outcome(future, max(0.1, ends - time.monotonic()))
-            if differences:
-                failed += 1
-                print(f"{name}: {'; '.join(differences)}".replace("\n", " ⏎ "), flush=True)
-    finally:
-        for process in list((pool._processes or {}).values()) if time.monotonic() >= ends else []:
-            process.kill()
-        pool.shutdown(wait=True, cancel_futures=True)
-    print(f"{len(cases) - failed} passed, {failed} failed")
+    for index, differences in outcomes([case for _, case in named], count, SECONDS_FOR_ALL):
+        if differences:
+            failed += 1
+            print(f"{named[index][0]}: {'; '.join(differences)}".replace("\n", " ⏎ "), flush=True)
+    print(f"{len(named) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

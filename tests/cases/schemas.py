@@ -108,7 +108,7 @@ def evaluate(source: str, module_name: str) -> Any:
     """Run the case's Python as a module and return what it defines last under one of the known names."""
     module = types.ModuleType(module_name)
     sys.modules[module_name] = module
-    exec(compile(source, module_name, "exec"), module.__dict__)
+    exec(compile(source, module_name, "exec", dont_inherit=True), module.__dict__)
     last = None
     for node in ast.parse(source).body:
         targets = [getattr(node, "name", None)]
@@ -126,7 +126,7 @@ def evaluate(source: str, module_name: str) -> Any:
 
 def compare_refusal(wanted: Any, error: ToolcribError) -> list[str]:
     """Whether a refused registration was expected, and says what it should."""
-    text = str(error).casefold()
+    text = f"{error} {error.hint or ''}".casefold()
     if isinstance(wanted, Mapping):
         mentions = wanted.get("allowed_raise_mentions", [])
         missing = [mention for mention in mentions if str(mention).casefold() not in text]

@@ -61,13 +61,12 @@ def running_service(
     project.mkdir(parents=True, exist_ok=True)
     home.mkdir(parents=True, exist_ok=True)
     log = directory / "serve.log"
+    ports = {"TOOLCRIB_FIRST_TOOL_PORT": str(free_port()), "TOOLCRIB_LAST_TOOL_PORT": "65535"}
     with log.open("a", encoding="utf-8") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "toolcrib", "serve", "--port", str(port), *arguments],
             cwd=project,
-            env=environment(
-                home, **{"TOOLCRIB_FIRST_TOOL_PORT": str(free_port()), "TOOLCRIB_LAST_TOOL_PORT": "65535", **(extra or {})}
-            ),
+            env=environment(home, **{**ports, **(extra or {})}),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

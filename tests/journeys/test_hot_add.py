@@ -1,4 +1,4 @@
-"""Adding a tool to the running service is one new file; removing it removes it everywhere (contract N050, N051, W028)."""
+"""Adding a tool to the running service is one new file; removing it removes it everywhere (contract N051, W028)."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_N051_files_that_misbehave_while_they_are_loaded_leave_the_service_alone
     places = {Path(problem["path"]).name: problem["line"] for problem in watched.problems()}
     assert places == {"leaving.py": 2, "chatty.py": 2}
     assert watched.service.client.get("/health").json() == {"status": "ok"}
-    assert "again and again\n" * 10 not in watched.service.log.read_text()
+    assert watched.service.log.read_text().count("again and again") < 100
 
 
 def test_W007_an_entry_of_tools_json_is_a_tool_of_the_running_service(watched: Watched) -> None:
@@ -174,7 +174,7 @@ def document(url: str, *parameters: str) -> str:
     )
 
 
-def test_an_openapi_document_is_tools_of_the_running_service(watched: Watched, api: FakeApi) -> None:
+def test_an_openapi_document_is_tools_of_the_running_service(api: FakeApi, watched: Watched) -> None:
     api.answers(["Rex"])
     path = watched.write("pets.json", document(api.url, "kind"))
     entry = {"document": "pets.json", "prefix": "pet_", "auth": {"key": "env:PETS_KEY"}}
@@ -204,7 +204,7 @@ def test_an_openapi_document_is_tools_of_the_running_service(watched: Watched, a
     assert "s3cret-key" not in watched.service.log.read_text()
 
 
-def test_serve_takes_an_openapi_document_by_option(tmp_path: Path, api: FakeApi) -> None:
+def test_serve_takes_an_openapi_document_by_option(api: FakeApi, tmp_path: Path) -> None:
     api.answers(["Rex"])
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "pets.json").write_text(document(api.url).replace('"security"', '"x-security"'))

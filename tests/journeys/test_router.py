@@ -81,8 +81,9 @@ def test_T002_health_is_exactly_that(service: Service) -> None:
 def test_T003_T006_every_tool_has_every_key(service: Service) -> None:
     answer = service.client.get("/tools").json()
     assert answer["total"] == len(answer["tools"])
-    keys = "tool_id name description category backend_runtime group_ids input_schema output_schema state port".split()
-    assert all(set(keys) <= item.keys() for item in answer["tools"])
+    keys = {"tool_id", "name", "description", "category", "backend_runtime", "group_ids"}
+    keys |= {"input_schema", "output_schema", "state", "port"}
+    assert all(keys <= item.keys() for item in answer["tools"])
     assert [item["name"] for item in answer["backend_runtimes"][:3]] == [
         "本地 Python 运行时",
         "Docker 容器运行时",
@@ -219,7 +220,7 @@ def test_T013_T014_the_documents_gather_gets_both_answers_with_the_default_timeo
         async with httpx2.AsyncClient(trust_env=False) as client:
             return await client.post(f"{service.url}/run_tool", json={"tool_id": tool_id, "params": params})
 
-    async def both() -> list[httpx2.Response]:
+    async def both() -> tuple[httpx2.Response, httpx2.Response]:
         return await asyncio.gather(
             call_tool("pid", {"sleep": 7}), call_tool("liblibai_controlnet", {"prompt": "a cat"})
         )

@@ -47,7 +47,8 @@ PROGRAMS = {
     "exits": HEADER + "import sys\nprint('cannot find the licence file', file=sys.stderr)\nsys.exit(3)\n",
     "sick": RAW.replace("{health}", '503, b\'{"status":"warming up"}\'').replace("{post}", "self.answer(200, b'1')"),
     "noisy": SDK
-    + "sys.stderr.write('x' * 1_000_000)\n\n\ndef run(params):\n    sys.stderr.write('y' * 1_000_000)\n    return 'heard'"
+    + "sys.stderr.write('x' * 1_000_000)\n\n\n"
+    + "def run(params):\n    sys.stderr.write('y' * 1_000_000)\n    return 'heard'"
     + SERVE,
     "fails": RAW.replace("{health}", OK).replace("{post}", "self.answer(500, b'disk on fire', 'text/plain')"),
     "prose": RAW.replace("{health}", OK).replace("{post}", "self.answer(200, b'<html>hello</html>', 'text/html')"),
@@ -63,7 +64,7 @@ PROGRAMS = {
 
 
 def make_tool(project: Path, tool_id: str, program: str | None = None, manifest: str = "") -> Path:
-    """Write ``tools/local/<tool_id>`` below ``project``; its program is the one of that name unless another is named."""
+    """Write ``tools/local/<tool_id>`` below ``project``; its program has the same name or that of ``program``."""
     folder = project / "tools" / "local" / tool_id
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "main.py").write_text(PROGRAMS[program or tool_id], encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import hashlib
 import os
@@ -257,3 +258,29 @@ def test_a_long_name_keeps_its_extension() -> None:
     assert shown.endswith("图.png")
     assert len(shown.encode()) <= 200
     assert unicodedata.is_normalized("NFC", shown)
+
+
+async def test_an_upload_that_is_cancelled_leaves_nothing(store: FileArtifactStore) -> None:
+    begun = asyncio.Event()
+
+    async def endless() -> AsyncIterator[bytes]:
+        yield PNG
+        begun.set()
+        await asyncio.Event().wait()
+
+    task = asyncio.create_task(store.put_stream(endless()))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert files(store) == []
+
+
+def test_what_a_killed_process_left_half_written_is_removed_a_day_later(store: FileArtifactStore) -> None:
+    store.put(PNG)
+    incoming = store._directory / "incoming"
+    for name in ("old", "new"):
+        (incoming / name).write_bytes(b"half")
+    os.utime(incoming / "old", (0, 0))
+    FileArtifactStore(store._directory).put(b"another")
+    assert [path.name for path in incoming.iterdir()] == ["new"]

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from toolcrib.definition.result import ToolResult, ToolResultStatus
+from toolcrib.definition.schema import callables
 from toolcrib.definition.service_slots import ServiceSlots
 from toolcrib.definition.tool import Effects, Risk, ToolDefinition
 from toolcrib.errors import DeadlineExceeded, DefinitionError, UnknownToolError
+
+if TYPE_CHECKING:
+    from toolcrib.definition.result import ToolResult
 
 
 @dataclass(slots=True)
@@ -135,6 +136,7 @@ class BaseTool(ServiceSlots, ABC):
         import asyncio
 
         from toolcrib.definition.invoke import failure
+        from toolcrib.definition.result import ToolResult, ToolResultStatus
         from toolcrib.definition.validation import validate
 
         limit = asyncio.timeout(self.timeout)
@@ -153,10 +155,10 @@ class BaseTool(ServiceSlots, ABC):
     def __definition(self, action: str) -> ToolDefinition:
         definition = self.__definitions.get(action)
         if definition is None:
-            close = difflib.get_close_matches(str(action), self.__definitions, n=1)
+            close = closest(str(action), self.__definitions)
             raise UnknownToolError(
                 f"The tool {self.name} has no action {action!r}",
-                hint=f"Did you mean {close[0]!r}?" if close else f"Its actions are {', '.join(self.__definitions)}.",
+                hint=f"Did you mean {close!r}?" if close else f"Its actions are {', '.join(self.__definitions)}.",
             )
         return definition
 
@@ -183,6 +185,8 @@ class BoundAction:
         Raises:
             DependencyMissingError: a service that the tool requires is not there.
         """
+        from toolcrib.definition.result import ToolResult
+
         for name in self.tool.services_missing():
             self.tool.service(name)
         return ToolResult.of(await self.tool.execute(self.action, dict(arguments)))
@@ -214,6 +218,7 @@ def _definition(tool: BaseTool, action: ActionDef) -> ToolDefinition:
         effects=action.effects or tool.effects,
         idempotent=action.idempotent,
         risk=action.risk or tool.risk,
+        require_confirmation=tool.require_confirmation,
         timeout=tool.timeout,
         output_schema=action.output_schema,
         examples=tuple(action.examples),
@@ -269,9 +274,16 @@ def _check_parameters(subject: str, action: ActionDef) -> None:
         raise DefinitionError(f"required_params of {subject} is a text", hint=f"Write [{action.required_params!r}].")
     for name in action.required_params:
         if name not in action.parameters:
-            close = difflib.get_close_matches(name, action.parameters, n=1)
-            hint = f"Did you mean {close[0]!r}?" if close else "Describe it in parameters."
+            close = closest(name, action.parameters)
+            hint = f"Did you mean {close!r}?" if close else "Describe it in parameters."
             raise DefinitionError(f"{subject} requires {name!r}, which is not among its parameters", hint=hint)
+
+
+def closest(word: str, words: Iterable[str]) -> str | None:
+    """The one of ``words`` that was probably meant, for an error text."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(word, words, n=1)), None)
 
 
 def snake_case(class_name: str) -> str:
@@ -281,5 +293,4 @@ def snake_case(class_name: str) -> str:
         >>> snake_case("RemoteFileShareTool"), snake_case("PDFReader"), snake_case("Tool")
         ('remote_file_share', 'pdf_reader', 'tool')
     """
-    stem = class_name.strip("_").removesuffix("Tool") or class_name
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", stem).strip("_").lower()
+    return callables.snake_case(class_name.strip("_").removesuffix("Tool") or class_name)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolcrib.definition.ports import ServiceProvider
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,9 +18,11 @@ class Context:
         user_id: the owner on whose behalf the call is made.
         chat_id: the conversation the call belongs to.
         model: the language model that asked for the call; None for a direct call by a person or a program.
+        services: where parameters marked ``Injected(service="…")`` come from; the pipeline fills it.
     """
 
     project_id: str | None = None
     user_id: str | None = None
     chat_id: str | None = None
     model: str | None = None
+    services: ServiceProvider | None = field(default=None, repr=False, compare=False)

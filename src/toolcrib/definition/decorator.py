@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, overload
 
-from toolcrib.definition import docstrings
-from toolcrib.definition.injection import without
 from toolcrib.definition.schema import callables
 from toolcrib.definition.schema.signature import Signature
 from toolcrib.definition.tool import Effects, Risk, Texts, ToolDefinition
@@ -29,6 +27,8 @@ class ToolFacts(TypedDict, total=False):
     effects: Effects | None
     idempotent: bool
     risk: Risk
+    require_confirmation: bool
+    requires: tuple[str, ...]
     timeout: float | None
     output_schema: Mapping[str, Any] | None
     examples: tuple[str, ...]
@@ -113,8 +113,14 @@ def define(
     tool_name = callables.name_of(function) if name is None else name
     signature = _signature(function, tool_name, parameters, facts)
     if description is None and signature is None:
-        description = docstrings.parse(callables.docstring_of(function)).description
-    shown = without(parameters, facts.get("injected") or {}) if parameters is not None else {}
+        from toolcrib.definition.docstrings import parse
+
+        description = parse(callables.docstring_of(function)).description
+    shown: Mapping[str, Any] = {}
+    if parameters is not None:
+        from toolcrib.definition.injection import without
+
+        shown = without(parameters, facts.get("injected") or {})
     tool = ToolDefinition(tool_name, description or "", shown, function, signature=signature, **facts)
     if signature is not None:
         _leave_unset(tool, description, parameters, facts)

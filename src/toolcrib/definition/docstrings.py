@@ -23,8 +23,10 @@ _HEADINGS = _PARAMETER_HEADINGS | _REMARK_HEADINGS | frozenset((
     "返回", "返回值", "异常", "抛出", "示例", "例子", "用法",
 ))  # fmt: skip
 _HEADING = re.compile(r"([A-Za-z][A-Za-z ]{2,18}|[\u4e00-\u9fff]{2,4})\s*[:：]\s*")
-_ENTRY = re.compile(r"\*{0,2}(\w+)\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])?\s*[:：]\s*(.*)")
-_NUMPY_ENTRY = re.compile(r"(\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?")
+_NAME = r"[*`]{0,2}\w+[*`]{0,2}"
+_KIND = r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\]|（[^（）]*）)?"
+_ENTRY = re.compile(rf"({_NAME})\s*{_KIND}[*`]{{0,2}}\s*[:：]\s*(.*)")
+_NUMPY_ENTRY = re.compile(rf"({_NAME}(?:\s*,\s*{_NAME})*)\s*(?::.*)?")
 _FIELD = re.compile(r"[:@](\w+)\b\s*([^:]*?)\s*:(?:\s+(.*)|$)")
 _PARAMETER_FIELDS = frozenset(("param", "parameter", "arg", "argument", "key", "keyword"))
 _OTHER_FIELDS = frozenset(
@@ -167,10 +169,15 @@ def _entries(lines: Sequence[str], parameters: dict[str, str], *, numpy: bool) -
     for line in lines:
         body = line[margin:]
         if body.strip() and body[0] not in " \t":
+            name, _, said = body.partition(":")
+            if name.isidentifier() and not numpy:
+                finish()
+                names, text = [name], [said]
+                continue
             match = (_NUMPY_ENTRY if numpy else _ENTRY).fullmatch(body.rstrip())
             if match:
                 finish()
-                names = [name.strip().lstrip("*") for name in match[1].split(",")]
+                names = [name.strip(" *`") for name in match[1].split(",")]
                 text = [] if numpy else [match[2]]
                 continue
         text.append(body)

@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolcrib.definition.context import Context
-from toolcrib.errors import DependencyMissingError
+from toolcrib.errors import DefinitionError, DependencyMissingError
 
 if TYPE_CHECKING:
+    from toolcrib.definition.context import Context
     from toolcrib.definition.tool import ToolDefinition
 
 WHOLE_CONTEXT = "*"
 """Stands for the `Context` itself where `ToolDefinition.injected` names an attribute of it."""
 
+SERVICE = "service:"
+"""Begins a value of `ToolDefinition.injected` that names a service instead."""
+
 
 class Injected:
-    """Marks a parameter that is filled from the `Context` of the call.
+    """Marks a parameter that is filled from the `Context` of the call, or with a service.
 
     Args:
         name: the attribute of the context; None = the parameter's own name.
+        service: the name of a service, such as ``llm_client``, in place of an attribute (contract N050).
+
+    Raises:
+        DefinitionError: both are given.
 
     Example:
         >>> from typing import Annotated
@@ -30,12 +37,21 @@ class Injected:
         type checker what the function gets.
     """
 
-    __slots__ = ("name",)
+    __slots__ = ("name", "service")
 
-    def __init__(self, name: str | None = None) -> None:
+    def __init__(self, name: str | None = None, *, service: str | None = None) -> None:
+        if name is not None and service is not None:
+            raise DefinitionError("Injected takes an attribute of the context or a service, not both")
         self.name = name
+        self.service = service
+
+    def source(self, parameter: str) -> str:
+        """What `ToolDefinition.injected` says of ``parameter``, which this marks."""
+        return f"{SERVICE}{self.service}" if self.service else self.name or parameter
 
     def __repr__(self) -> str:
+        if self.service:
+            return f"Injected(service={self.service!r})"
         return f"Injected({self.name!r})" if self.name else "Injected()"
 
 
@@ -52,8 +68,14 @@ def injected_values(tool: ToolDefinition, context: Context) -> dict[str, Any]:
         if attribute == WHOLE_CONTEXT:
             values[parameter] = context
             continue
+        optional = tool.signature is not None and tool.signature.has_default(parameter)
+        if attribute.startswith(SERVICE):
+            service = _service(tool, attribute.removeprefix(SERVICE), context, optional=optional)
+            if service is not None:
+                values[parameter] = service
+            continue
         value = getattr(context, attribute, None)
-        if value is None and (tool.signature is None or tool.signature.has_default(parameter)):
+        if value is None and (tool.signature is None or optional):
             continue
         if value is None and not hasattr(context, attribute):
             raise DependencyMissingError(
@@ -64,6 +86,17 @@ def injected_values(tool: ToolDefinition, context: Context) -> dict[str, Any]:
     return values
 
 
+def _service(tool: ToolDefinition, name: str, context: Context, *, optional: bool) -> Any:
+    if context.services is None:
+        if optional:
+            return None
+        raise DependencyMissingError(
+            f"The tool {tool.name} is waiting for the service {name!r}",
+            hint="Call it through a Crib or a registry, which know the services.",
+        )
+    return context.services.get(name) if optional else context.services.require(name, needed_by=tool.name)
+
+
 def injections(tool: ToolDefinition) -> Mapping[str, str]:
     """The tool's injected parameters.
 
@@ -71,7 +104,9 @@ def injections(tool: ToolDefinition) -> Mapping[str, str]:
     """
     if tool.injected or tool.signature is not None or tool.handler is None or not tool.name.startswith("file_"):
         return tool.injected
-    return _IMPLIED
+    from toolcrib.definition.base_tool import action_of
+
+    return _IMPLIED if action_of(tool) is None else tool.injected
 
 
 _IMPLIED: Mapping[str, str] = {"project_id": "project_id"}

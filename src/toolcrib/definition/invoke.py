@@ -53,6 +53,9 @@ def bind(
         DependencyMissingError: the context lacks what the tool needs.
     """
     values = validator_of(tool).values(arguments)
+    if context is not None and context.services is not None:
+        for name in tool.requires:
+            context.services.require(name, needed_by=tool.name)
     if injections(tool):
         values.update(injected_values(tool, Context() if context is None else context))
     if tool.signature is None:

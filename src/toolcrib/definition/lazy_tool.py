@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolcrib.definition.base_tool import ActionDef, BaseTool
 from toolcrib.definition.result import ToolResult
-from toolcrib.definition.service_slots import ServiceProvider
+
+if TYPE_CHECKING:
+    from toolcrib.definition.ports import ServiceProvider
 
 
 class LazyTool(BaseTool):

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from toolcrib.definition.artifact import Artifact
 from toolcrib.definition.call import Deadline, ToolCall
 from toolcrib.definition.result import ToolResult
 from toolcrib.definition.tool import ToolDefinition, ToolGroup
 from toolcrib.errors import SourceError
+
+if TYPE_CHECKING:
+    from toolcrib.definition.service_slots import ServiceSlots
 
 
 class Runner(Protocol):
@@ -43,6 +46,22 @@ class Source(Protocol):
 
     def paths(self) -> Iterable[Path]:
         """The files and folders whose change means that `load` would answer differently."""
+        ...
+
+
+class ServiceProvider(Protocol):
+    """Where a tool finds services."""
+
+    def get(self, name: str) -> Any:
+        """The service, or None."""
+        ...
+
+    def require(self, name: str, *, needed_by: str) -> Any:
+        """The service, or `DependencyMissingError`."""
+        ...
+
+    def deliver(self, tool: ServiceSlots) -> None:
+        """Hand ``tool`` the services that are there already."""
         ...
 
 

@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from toolcrib.errors import DefinitionError, DependencyMissingError
 
-
-class ServiceProvider(Protocol):
-    """Where a tool finds services."""
-
-    def get(self, name: str) -> Any:
-        """The service, or None."""
-        ...
-
-    def require(self, name: str, *, needed_by: str) -> Any:
-        """The service, or `DependencyMissingError`."""
-        ...
-
-    def deliver(self, tool: ServiceSlots) -> None:
-        """Hand ``tool`` the services that are there already."""
-        ...
+if TYPE_CHECKING:
+    from toolcrib.definition.ports import ServiceProvider
 
 
 class ServiceSlots:

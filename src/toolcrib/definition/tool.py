@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from toolcrib.definition.deployment import Deployment, Runtime
-
 if TYPE_CHECKING:
+    from toolcrib.definition.deployment import Deployment, Runtime
     from toolcrib.definition.schema.signature import Signature
     from toolcrib.definition.validation import Validator
 
@@ -67,14 +66,17 @@ class ToolDefinition:
         effects: ``none``, ``read``, ``write`` or ``external``; None = not declared.
         idempotent: whether running it twice is as good as once.
         risk: ``low``, ``medium`` or ``high``.
+        require_confirmation: whether a person has to agree to each call (§11.2).
+        requires: names of services without which it cannot run; while one is missing it is shown as waiting for it.
+            A tool of several actions says it in its class.
         timeout: seconds one call may take; None = the default of 600.
         output_schema: JSON Schema of the result.
         examples: sentences that a user would say, in any language.
         intents: intent → ``recommended`` or ``alternative``.
         group_ids: the groups it belongs to.
         translations: title and description in other languages, by language code (``zh``, ``en``).
-        injected: parameters that the service fills and a model cannot set: parameter → attribute of `Context`, or
-            ``*`` for the context itself.
+        injected: parameters that the service fills and a model cannot set: parameter → attribute of `Context`,
+            ``*`` for the context itself, or ``service:NAME``.
         deployment: where it lives; None = in this process.
         version: of the tool, as its author counts.
         source: the file or module that defined it.
@@ -101,6 +103,8 @@ class ToolDefinition:
     effects: Effects | None = None
     idempotent: bool = False
     risk: Risk = "low"
+    require_confirmation: bool = False
+    requires: tuple[str, ...] = ()
     timeout: float | None = None
     output_schema: Mapping[str, Any] | None = None
     examples: tuple[str, ...] = ()

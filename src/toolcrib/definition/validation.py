@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.definition.injection import injections, without
-from toolcrib.definition.schema.check import Check, compile_check
+from toolcrib.definition.schema.check import Check, Compiler, compile_check
 from toolcrib.definition.schema.coerce import Coercion
 from toolcrib.definition.schema.describe import Problem, got, listed, unknown_key
 from toolcrib.definition.schema.keywords import UNSUPPORTED
@@ -85,9 +85,11 @@ class Validator:
     """
 
     __slots__ = (
-        "_compiled_check",
+        "_check",
+        "_compiler",
         "_injected",
         "_known",
+        "_required",
         "_signature",
         "_strict_keys",
         "_thorough",
@@ -100,25 +102,26 @@ class Validator:
         self.name = tool.name
         self.source = tool.parameters
         self._injected = injections(tool)
-        self._signature = tool.signature
-        self._strict_keys = tool.effects in ("write", "external")
-        self._compiled_check: Check | None = None
+        self._signature = tool.signature if tool.signature is not None and tool.signature.typed else None
+        self._check: Check | None = None
         try:
             self.schema = without(self.source, self._injected)
+            self._compiler = Compiler(self.schema, exact=True)
             self._known = declared_keys(self.schema)
             self._thorough = _thorough_check(self.schema)
         except (AttributeError, TypeError, ValueError) as error:
             raise self._unusable(error) from error
+        self._required = self.schema.get("required") or ()
+        self._strict_keys = tool.effects in ("write", "external") or self.schema.get("additionalProperties") is False
 
-    def _check(self, arguments: Any) -> list[Problem] | None:
+    def _problems_of(self, arguments: Any) -> Sequence[Problem]:
         """What the schema says is wrong; compiled when first needed, which for a typed function is its first error."""
-        check = self._compiled_check
-        if check is None:
+        if self._check is None:
             try:
-                check = self._compiled_check = compile_check(self.schema, exact=True)
+                self._check = self._compiler.compile(self.schema) or _anything
             except (AttributeError, TypeError, ValueError) as error:
                 raise self._unusable(error) from error
-        return check(arguments)
+        return self._check(arguments) or ()
 
     def _unusable(self, error: Exception) -> DefinitionError:
         return DefinitionError(
@@ -134,33 +137,36 @@ class Validator:
         Raises:
             InvalidParamsError: they do not fit, even after lossless repair.
         """
+        unfit = None
         if type(arguments) is dict:
             try:
                 return dict(arguments), self._values(arguments)
-            except (_Unfit, RecursionError):
-                pass
-        return self._repair(arguments, notes)
+            except (_Unfit, RecursionError) as error:
+                unfit = error
+        return self._repair(arguments, notes, unfit)
 
     def values(self, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
         """What the handler gets; as `prepare`, for those who need nothing else."""
+        unfit = None
         if type(arguments) is dict:
             try:
                 return self._values(arguments)
-            except (_Unfit, RecursionError):
-                pass
-        return self._repair(arguments, None)[1]
+            except (_Unfit, RecursionError) as error:
+                unfit = error
+        return self._repair(arguments, None, unfit)[1]
 
     def _repair(
-        self, arguments: Mapping[str, Any] | None, notes: list[str] | None
+        self, arguments: Mapping[str, Any] | None, notes: list[str] | None, unfit: Exception | None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
+        known = unfit if isinstance(unfit, _Unfit) else None
         try:
-            return self._repaired({} if arguments is None else arguments, [] if notes is None else notes)
+            return self._repaired({} if arguments is None else arguments, [] if notes is None else notes, known)
         except RecursionError:
             raise InvalidParamsError(f"The arguments of {self.name} are nested too deeply") from None
 
     def _values(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """What the handler gets for arguments that fit exactly."""
-        if self._signature is not None and self._signature.typed:
+        if self._signature is not None:
             try:
                 return self._signature.values(arguments)
             except (RecursionError, DefinitionError):
@@ -168,44 +174,48 @@ class Validator:
             except Exception as error:  # the tool's own validators may raise anything
                 raise _Unfit(cause=error) from None
         if self._known is not None and not arguments.keys() <= self._known.keys():
-            raise _Unfit(())
-        problems = self._check(arguments) or (self._thorough(arguments) if self._thorough else None)
+            raise _Unfit
+        problems = self._problems_of(arguments) or (self._thorough(arguments) if self._thorough else ())
         if problems:
             raise _Unfit(problems)
         return dict(arguments)
 
-    def _repaired(self, arguments: Any, notes: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-        if not isinstance(arguments, Mapping):
+    def _repaired(
+        self, arguments: Any, notes: list[str], unfit: _Unfit | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """As `prepare`; ``unfit`` says why the arguments do not fit as they are, where that is known."""
+        if type(arguments) is not dict and not isinstance(arguments, Mapping):
             raise self._error([Problem((), "object", got(arguments), "type")])
         unwrapped = self._unwrapped(arguments, notes)
         if unwrapped is not None:
             return unwrapped
         done: list[str] = []
         kept, unknown = self._known_only(arguments, done)
-        refused = unknown if self._strict_keys or self.schema.get("additionalProperties") is False else []
         repaired = self._coerced(kept, done)
-        try:
-            values = self._values(repaired)
-        except _Unfit as unfit:
-            lenient = self._lenient(repaired, unfit)
+        if (
+            unfit is None
+            or len(repaired) < len(arguments)
+            or any(one is not arguments[key] for key, one in repaired.items())
+        ):
+            unfit = None
+            try:
+                values = self._values(repaired)
+            except _Unfit as error:
+                unfit = error
+        if unfit is not None:
+            lenient = self._signature.lenient(repaired, unfit.cause) if self._signature and unfit.cause else None
             if lenient is None:
-                raise self._error([*self._problems(repaired, unfit), *unknown]) from None
+                raise self._error([*self._explained(repaired, unfit), *unknown])
             values = lenient
-        if refused:
-            raise self._error(refused)
+        if unknown and self._strict_keys:
+            raise self._error(unknown)
         notes.extend(done)
         return repaired, values
-
-    def _lenient(self, arguments: dict[str, Any], unfit: _Unfit) -> dict[str, Any] | None:
-        if unfit.cause is None or self._signature is None:
-            return None
-        return self._signature.lenient(arguments, unfit.cause)
 
     def _known_only(self, arguments: Mapping[str, Any], notes: list[str]) -> tuple[dict[str, Any], list[Problem]]:
         """The arguments without what is not the model's to set, and the problems of unknown keys."""
         kept: dict[str, Any] = {}
         unknown: list[Problem] = []
-        missing = [name for name in self.schema.get("required") or () if name not in arguments]
         for key, value in arguments.items():
             if key in self._injected:
                 notes.append(f"ignored:{key}")
@@ -214,21 +224,22 @@ class Validator:
             elif self._known is None or key in self._known:
                 kept[key] = value
             else:
+                missing = [name for name in self._required if name not in arguments]
                 unknown.append(unknown_key(key, list(self._known), missing))
                 notes.append(f"ignored:{key}")
         return kept, unknown
 
     def _coerced(self, arguments: dict[str, Any], notes: list[str]) -> dict[str, Any]:
-        coercion = Coercion(self.schema, notes)
+        coercion = Coercion(self._compiler, notes)
         candidates: list[Any] = [self.schema]
         for keyword in ("anyOf", "oneOf"):
             candidates.extend(self.schema.get(keyword) or ())
         before = len(notes)
         for candidate in candidates:
-            followed_candidate = followed(self.schema, candidate)
-            if isinstance(followed_candidate, Mapping):
-                repaired = coercion.properties(followed_candidate, arguments)
-                if len(candidates) == 1 or not self._check(repaired):
+            part = followed(self.schema, candidate)
+            if isinstance(part, Mapping):
+                repaired = coercion.properties(part, arguments)
+                if len(candidates) == 1 or not self._problems_of(repaired):
                     return repaired
             del notes[before:]
         return arguments
@@ -252,23 +263,26 @@ class Validator:
         notes.extend(done)
         return result
 
-    def _problems(self, arguments: dict[str, Any], unfit: _Unfit) -> list[Problem]:
+    def _explained(self, arguments: dict[str, Any], unfit: _Unfit) -> Sequence[Problem]:
         """What the schema says about it, then what only the function's own types say."""
-        found = list(self._check(arguments) or ())
-        paths = [problem.path for problem in found]
-        others = list(unfit.problems)
-        if unfit.cause is not None and self._signature is not None:
-            others = self._signature.problems(unfit.cause, arguments)
-        found += [problem for problem in others if not any(_overlap(problem.path, path) for path in paths)]
+        found = unfit.problems
+        if unfit.cause is not None:
+            from toolcrib.definition.schema import errors
+
+            found = list(self._problems_of(arguments))
+            found += errors.problems(unfit.cause, arguments, [problem.path for problem in found])
         return found or [Problem((), "other arguments", got(arguments), "type")]
 
     def _error(self, problems: Sequence[Problem]) -> InvalidParamsError:
         lines = [str(problem) for problem in problems]
         if len(lines) > MOST_LINES:
             lines[MOST_LINES - 1 :] = [f"… and {len(lines) - MOST_LINES + 1} more"]
-        required = self.schema.get("required") or ()
-        names = [f"{name} (required)" if name in required else name for name in self._known or ()]
+        names = [f"{name} (required)" if name in self._required else name for name in self._known or ()]
         return InvalidParamsError("\n".join(lines), hint=f"{self.name} takes {listed(names)}." if names else None)
+
+
+def _anything(value: Any) -> None:
+    return None
 
 
 class _Unfit(Exception):
@@ -301,12 +315,6 @@ def declared_keys(schema: Mapping[str, Any]) -> Mapping[str, None] | None:
         waiting.extend(part[keyword] for keyword in ("then", "else") if keyword in part)
         waiting.extend((part.get("dependentSchemas") or {}).values())
     return names if says_something else None
-
-
-def _overlap(left: tuple[str | int, ...], right: tuple[str | int, ...]) -> bool:
-    """Whether one path leads to or through the other."""
-    shorter = min(len(left), len(right))
-    return left[:shorter] == right[:shorter]
 
 
 def _thorough_check(schema: Mapping[str, Any]) -> Callable[[Any], list[Problem]] | None:

@@ -21,6 +21,8 @@ from toolcrib.registry.registry import ToolRegistry
 
 logger = logging.getLogger("toolcrib.execution")
 
+NOBODY = Context()
+
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
@@ -37,7 +39,8 @@ class Pipeline:
 
     Args:
         registry: where names are resolved.
-        runners: who runs a tool, by the kind of place it lives in.
+        runners: who runs a tool, by the kind of place it lives in. One whose attribute ``keeps_deadline`` is true ends
+            its calls in time itself; the others' are ended here.
         artifacts: gives the store that references in arguments and results point into, when there are any.
         timeout: seconds a call may take where neither caller nor tool says.
         output_validation: whether an answer that does not fit its output schema is ignored, logged or an error.
@@ -82,23 +85,24 @@ class Pipeline:
         """
         try:
             tool = self._registry.resolve(name)
-            call = ToolCall(tool, arguments, context or Context())
-            self._validate(call)
+            call = ToolCall(tool, arguments, context or NOBODY)
+            await self._prepare(call)
             deadline = Deadline(timeout or tool.timeout or self._timeout)
             result = await self._run(call, deadline)
-            return self._shape(tool, result, as_references)
+            return await self._shape(tool, result, as_references)
         except CallError as error:
             return ToolResult.from_error(error)
         except Exception as error:
             logger.exception("Call of %s failed", name)
             return ToolResult.from_error(error)
 
-    def _validate(self, call: ToolCall) -> None:
+    async def _prepare(self, call: ToolCall) -> None:
         call.arguments = validate(call.tool, call.arguments, call.notes)
         facts = self._facts_of(call.tool)
         if facts.binary_inputs:
             deployment = call.tool.deployment
-            call.arguments = references.resolve(
+            call.arguments = await asyncio.to_thread(
+                references.resolve,
                 call.arguments,
                 facts.binary_inputs,
                 self._artifacts(),
@@ -110,8 +114,11 @@ class Pipeline:
         if runner is None:
             raise DependencyMissingError(
                 f"Tool '{call.tool.name}' is not running or has no active endpoint: "
-                f"the runtime {call.tool.runtime!r} is not available here"
+                f"the runtime {call.tool.runtime!r} is not available here",
+                hint="Tools outside this process run inside `async with crib:`, or behind `toolcrib serve`.",
             )
+        if getattr(runner, "keeps_deadline", False):
+            return await runner.run(call, deadline)
         try:
             async with asyncio.timeout(deadline.remaining()) as limit:
                 return await runner.run(call, deadline)
@@ -123,14 +130,16 @@ class Pipeline:
                 hint="Give the call or the tool a longer timeout, or ask for less at once.",
             ) from error
 
-    def _shape(self, tool: ToolDefinition, result: ToolResult, as_references: bool) -> ToolResult:
+    async def _shape(self, tool: ToolDefinition, result: ToolResult, as_references: bool) -> ToolResult:
         if not result.success:
             return result
         facts = self._facts_of(tool)
         if facts.output_problems is not None and (problems := facts.output_problems(result.data)):
             self._mismatch(tool, "; ".join(problems))
         if as_references and facts.binary_outputs:
-            result.data = references.to_references(result.data, facts.binary_outputs, self._artifacts(), tool.name)
+            result.data = await asyncio.to_thread(
+                references.to_references, result.data, facts.binary_outputs, self._artifacts(), tool.name
+            )
         return result
 
     def _mismatch(self, tool: ToolDefinition, problems: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 from collections import deque
@@ -45,12 +46,16 @@ class ThreadPool:
             if self._closed:
                 raise RuntimeError("the thread pool is closed")
             self._work.append((contextvars.copy_context(), call, loop, future))
-            if self._idle >= len(self._work):
-                self._ready.notify()
-            elif self._threads - self.abandoned < self._size:
-                self._threads += 1
-                threading.Thread(target=self._serve, name="toolcrib-tool", daemon=True).start()
+            self._staff()
         return await future
+
+    def _staff(self) -> None:
+        """See that somebody takes what waits, as far as ``size`` allows; the lock is held."""
+        if self._idle >= len(self._work):
+            self._ready.notify()
+        elif self._threads - self.abandoned < self._size:
+            self._threads += 1
+            threading.Thread(target=self._serve, name="toolcrib-tool", daemon=True).start()
 
     def close(self) -> None:
         """Let idle threads end and cancel what waits for one; what runs is not waited for."""
@@ -59,7 +64,8 @@ class ThreadPool:
             waiting, self._work = self._work, deque()
             self._ready.notify_all()
         for _, _, loop, future in waiting:
-            loop.call_soon_threadsafe(future.cancel)
+            with contextlib.suppress(RuntimeError):  # that loop has ended
+                loop.call_soon_threadsafe(future.cancel)
 
     def _serve(self) -> None:
         while (work := self._next()) is not None:
@@ -103,6 +109,7 @@ class _Running:
             if future.cancelled() and not self._ended:
                 self._abandoned = True
                 self._pool.abandoned += 1
+                self._pool._staff()
 
     def end(self) -> None:
         with self._pool._ready:

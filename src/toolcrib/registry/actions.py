@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from toolcrib.definition.base_tool import BaseTool, action_of
-from toolcrib.definition.lazy_tool import LazyTool
 from toolcrib.definition.tool import ToolDefinition
 from toolcrib.errors import DuplicateToolError
 
@@ -106,6 +105,8 @@ class ActionMap:
 
     def get(self, name: str) -> BaseTool | None:
         """The tool object of that name, made now where it was not yet; None where there is none."""
+        from toolcrib.definition.lazy_tool import LazyTool
+
         tool = self._tools.get(name)
         return tool.made() if isinstance(tool, LazyTool) else tool
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from toolcrib.definition.dialects.alias import alias
 from toolcrib.errors import DuplicateToolError, InvalidNameError
 
 _NAME = re.compile(r"[A-Za-z0-9._/-]{1,128}")
@@ -51,6 +50,8 @@ def aliases(names: Iterable[str]) -> dict[str, str]:
         >>> aliases(["ping", "docs.search"])
         {'ping': 'ping', 'docs_search_a7e557a3': 'docs.search'}
     """
+    from toolcrib.definition.dialects.alias import alias
+
     found: dict[str, str] = {}
     for name in names:
         sent = alias(name)

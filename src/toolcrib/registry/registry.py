@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from toolcrib.definition.base_tool import BaseTool, action_of, definitions_of
-from toolcrib.definition.result import ToolResult
 from toolcrib.definition.tool import ToolDefinition, ToolGroup
 from toolcrib.errors import DuplicateToolError, UnknownToolError
 from toolcrib.registry.actions import ActionMap
@@ -181,12 +180,14 @@ class ToolRegistry:
             >>> ToolRegistry().execute("nothing", {})
             {'success': False, 'data': None, 'error': 'Tool not found: nothing'}
         """
+        from toolcrib.definition.context import Context
         from toolcrib.definition.invoke import invoke
+        from toolcrib.definition.result import ToolResult
 
         tool = self._find(name)
         if tool is None:
             return ToolResult.from_error(UnknownToolError(f"Tool not found: {name}")).to_dict()
-        return invoke(tool, args).to_dict()
+        return invoke(tool, args, Context(services=self.services)).to_dict()
 
     def __contains__(self, name: object) -> bool:
         return name in self._tools

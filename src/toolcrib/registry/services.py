@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import threading
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from toolcrib.definition.base_tool import BaseTool, action_of
+from toolcrib.definition.injection import SERVICE
 from toolcrib.definition.service_slots import ServiceSlots
 from toolcrib.definition.tool import ToolDefinition
 from toolcrib.errors import DefinitionError, DependencyMissingError
 
 Scope = Literal["app", "session", "call"]
-
-SERVICE = "service:"
-"""Begins a value of `ToolDefinition.injected` that names a service instead of an attribute of the context."""
-
-logger = logging.getLogger("toolcrib.services")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +177,9 @@ class Services:
     def _hand(self, tool: ServiceSlots, name: str, service: Any) -> None:
         if not tool.takes_service(name):
             return
+        import logging
+
+        logger = logging.getLogger("toolcrib.services")
         try:
             tool.receive_service(name, service)
         except Exception:
@@ -259,7 +257,7 @@ def waiting_for(tool: ToolDefinition | BaseTool, services: Services) -> tuple[st
     """
     if isinstance(tool, BaseTool):
         return tool.waiting_for(services)
-    named: Iterable[str] = (*getattr(tool, "requires", ()), *injected_services(tool).values())
+    named = (*tool.requires, *injected_services(tool).values())
     missing = [name for name in named if name not in services]
     action = action_of(tool)
     return tuple(dict.fromkeys((*missing, *(action.tool.waiting_for(services) if action else ()))))

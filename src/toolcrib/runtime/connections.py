@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from toolcrib.runtime.http1 import IDLE_SECONDS, Answer, Connection, ConnectionLost
 
@@ -65,9 +66,10 @@ class ConnectionPool:
         method: str,
         target: str,
         *,
-        headers: Iterable[tuple[str, str]] = (),
+        headers: Sequence[tuple[str, str]] = (),
         body: bytes = b"",
         limit: int,
+        seconds: float = math.inf,
         fresh: bool = False,
     ) -> Answer:
         """Send one request and return its whole answer; cancelling closes the connection.
@@ -79,26 +81,32 @@ class ConnectionPool:
             headers: beside Host and Content-Length.
             body: the whole body.
             limit: bytes of the answer's body.
+            seconds: how long the whole of it may take.
             fresh: whether a kept connection must not be used.
 
         Raises:
+            TimeoutError: it took longer.
             ConnectionLost: nobody listens, or the connection ended early.
             BodyTooLarge: the answer's body is over ``limit``.
             InvalidAnswer: the answer is not HTTP/1.1.
         """
         head = _head(self._host, port, method, target, headers, len(body))
-        connection = None if fresh else self._take(port)
+        loop = asyncio.get_running_loop()
+        connection = None if fresh else self._take(port, loop.time())
         if connection is None:
-            connection = await self._connect(port)
+            until = loop.time() + seconds
+            async with asyncio.timeout_at(until):
+                connection = await self._connect(port)
+            seconds = until - loop.time()
         self._busy.add(connection)
         try:
-            answer = await connection.exchange(head, body, limit)
+            answer = await connection.exchange(head, body, limit, seconds)
         except BaseException:
             connection.abort()
             raise
         finally:
             self._busy.discard(connection)
-        self._keep(port, connection)
+        self._keep(port, connection, loop)
         return answer
 
     def close(self) -> None:
@@ -113,9 +121,8 @@ class ConnectionPool:
             self._sweep.cancel()
             self._sweep = None
 
-    def _take(self, port: int) -> Connection | None:
+    def _take(self, port: int, now: float) -> Connection | None:
         queue = self._idle.get(port)
-        now = asyncio.get_running_loop().time()
         while queue:
             connection = queue.pop()
             if connection.is_usable(now):
@@ -138,13 +145,15 @@ class ConnectionPool:
         loop.call_later(OPENING_SECONDS, turn.end)
         return connection
 
-    def _keep(self, port: int, connection: Connection) -> None:
+    def _keep(self, port: int, connection: Connection, loop: asyncio.AbstractEventLoop) -> None:
         if not connection.is_reusable():
             connection.abort()
             return
-        loop = asyncio.get_running_loop()
         connection.idle_since = loop.time()
-        self._idle.setdefault(port, deque()).append(connection)
+        queue = self._idle.get(port)
+        if queue is None:
+            queue = self._idle[port] = deque()
+        queue.append(connection)
         if self._sweep is None:
             self._sweep = loop.call_later(IDLE_SECONDS, self._sweep_idle)
 
@@ -159,13 +168,11 @@ class ConnectionPool:
         self._sweep = loop.call_later(IDLE_SECONDS, self._sweep_idle) if self._idle else None
 
 
-def _head(host: str, port: int, method: str, target: str, headers: Iterable[tuple[str, str]], length: int) -> bytes:
-    lines = [f"{method} {target} HTTP/1.1", f"Host: {host}:{port}"]
-    for name, value in headers:
-        lines.append(f"{name}: {value}")
-    if method != "GET":
-        lines.append(f"Content-Length: {length}")
-    head = "\r\n".join(lines)
-    if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
+def _head(host: str, port: int, method: str, target: str, headers: Sequence[tuple[str, str]], length: int) -> bytes:
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+    measure = "" if method == "GET" else f"Content-Length: {length}\r\n"
+    head = f"{method} {target} HTTP/1.1\r\nHost: {host}:{port}\r\n{lines}{measure}\r\n"
+    breaks = len(headers) + (3 if method == "GET" else 4)
+    if head.count("\n") != breaks or head.count("\r") != breaks:
         raise ValueError("a header or the target contains a line break")
-    return (head + "\r\n\r\n").encode("latin-1")
+    return head.encode("latin-1")

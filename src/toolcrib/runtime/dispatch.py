@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -101,18 +100,19 @@ class Dispatcher:
         body: bytes,
         deadline: Deadline,
     ) -> Answer:
-        pool, port, method, limit = self._pool, endpoint.port, endpoint.method, self._limit
+        port, method, limit = endpoint.port, endpoint.method, self._limit
         try:
-            async with asyncio.timeout(deadline.remaining()) as scope:
-                try:
-                    return await pool.request(port, method, target, headers=headers, body=body, limit=limit)
-                except ConnectionLost as lost:
-                    if not (lost.retriable and tool.idempotent):
-                        raise
-                    return await pool.request(port, method, target, headers=headers, body=body, limit=limit, fresh=True)
-        except TimeoutError as error:
-            if not scope.expired():
-                raise UpstreamError(f"Tool {tool.name!r} could not be reached: {error}") from error
+            try:
+                return await self._pool.request(
+                    port, method, target, headers=headers, body=body, limit=limit, seconds=deadline.remaining()
+                )
+            except ConnectionLost as lost:
+                if not (lost.retriable and tool.idempotent):
+                    raise
+            return await self._pool.request(
+                port, method, target, headers=headers, body=body, limit=limit, seconds=deadline.remaining(), fresh=True
+            )
+        except TimeoutError:
             raise DeadlineExceeded(
                 f"Tool {tool.name!r} did not answer within {deadline.seconds:g} s",
                 hint="Allow more time with timeout, or ask for less at once; the tool may still be working on it.",

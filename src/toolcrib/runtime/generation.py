@@ -193,11 +193,12 @@ async def launch(
         argv = [str(find_uv(tool.name)), "run", "main.py"]
     tried: list[int] = []
     while True:
-        port = _reserve(tool, services, preferred, tried)
+        port = await _reserve(tool, services, preferred, tried)
         try:
             generation = OwnGeneration(tool, argv, port, services, log)
         except BaseException as error:
             services.ports.release(port)
+            log.close()
             if isinstance(error, OSError):
                 raise start_failed(tool, f"it could not be started: {error}", log, port) from error
             raise
@@ -210,7 +211,7 @@ async def launch(
             await uninterrupted(generation.finish(0.0 if exited else services.settings.stop_grace))
             if not isinstance(error, NotHealthyError):
                 raise
-            taken = exited and await _port_was_taken(generation, log)
+            taken = exited and _port_was_taken(generation)
             tried.append(port)
             if taken and len(tried) <= PORT_RETRIES:
                 continue
@@ -234,17 +235,18 @@ async def uninterrupted(work: Coroutine[Any, Any, None]) -> None:
         raise cancelled
 
 
-def _reserve(tool: ToolDefinition, services: Services, preferred: int | None, tried: list[int]) -> int:
+async def _reserve(tool: ToolDefinition, services: Services, preferred: int | None, tried: list[int]) -> int:
     try:
         return services.ports.reserve(preferred, avoid=tried)
     except NoPortError as error:
+        holder = await asyncio.to_thread(holder_of, services.ports.first)
         raise StartFailedError(
-            not_running(tool.name, f"{error}; {holder_of(services.ports.first)}"),
+            not_running(tool.name, f"{error}; {holder}"),
             hint="Widen the range: TOOLCRIB_FIRST_TOOL_PORT to TOOLCRIB_LAST_TOOL_PORT.",
         ) from None
 
 
-async def _port_was_taken(generation: OwnGeneration, log: ToolLog) -> bool:
+def _port_was_taken(generation: OwnGeneration) -> bool:
     code = generation.process.exited.result()
     if code == EXIT_PORT_TAKEN or _PORT_TAKEN.search("\n".join(generation.last_lines)):
         return True

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import subprocess
 import sys
 
 from toolcrib.runtime import guard
 from toolcrib.runtime.process import ExitWatch, base_environment
+
+logger = logging.getLogger("toolcrib.runtime")
 
 MOST_RESTARTS = 5
 END_SECONDS = 3.0
@@ -46,6 +49,8 @@ class GuardProcess:
             bufsize=0,
             start_new_session=True,
         )
+        assert self._popen.stdin is not None
+        os.set_blocking(self._popen.stdin.fileno(), False)
         self._watch = ExitWatch(self._popen.pid, self._ended)
         for group, started in self._groups.items():
             self._tell(f"+ {group} {started}\n")
@@ -74,9 +79,10 @@ class GuardProcess:
 
     def _tell(self, line: str) -> None:
         if self._popen is not None and self._popen.stdin is not None:
-            # A guard that has just died is told by the one that follows it.
+            # A guard that has just died is followed by one that is told everything.
             with contextlib.suppress(OSError, ValueError):
-                self._popen.stdin.write(line.encode())
+                if self._popen.stdin.write(line.encode()) is None:  # it has stopped reading: as good as dead
+                    self._popen.kill()
 
     def _close_input(self) -> None:
         if self._popen is not None and self._popen.stdin is not None:
@@ -91,8 +97,17 @@ class GuardProcess:
         self._popen = None
         if self._watch is not None:
             self._watch.close()
-        if not self._closing and self._restarts < MOST_RESTARTS:
-            self._restarts += 1
-            self.start()
-        else:
+        if self._closing:
             self._gone.set()
+        elif self._restarts == MOST_RESTARTS:
+            self._give_up(f"it ended {MOST_RESTARTS + 1} times")
+        else:
+            self._restarts += 1
+            try:
+                self.start()
+            except OSError as error:
+                self._give_up(str(error))
+
+    def _give_up(self, reason: str) -> None:
+        self._gone.set()
+        logger.error("Tools would outlive this service if it were killed: its guard is gone (%s)", reason)

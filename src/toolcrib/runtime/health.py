@@ -33,8 +33,7 @@ async def probe(pool: ConnectionPool, port: int, token: str | None = None) -> st
         token: what the answer's header must say, where it has that header.
     """
     try:
-        async with asyncio.timeout(PROBE_SECONDS):
-            answer = await pool.request(port, "GET", "/health", limit=ANSWER_LIMIT, fresh=True)
+        answer = await pool.request(port, "GET", "/health", limit=ANSWER_LIMIT, seconds=PROBE_SECONDS, fresh=True)
     except TimeoutError:
         return f"GET /health gave no answer within {PROBE_SECONDS:g} s"
     except (ConnectionLost, InvalidAnswer, BodyTooLarge) as error:
@@ -66,7 +65,7 @@ async def wait_until_healthy(process: ToolProcess, port: int, token: str, second
     pause = FIRST_PAUSE
     last = "nothing listened on the port"
     while True:
-        if _listens(process, port):
+        if await asyncio.to_thread(_listens, process.pid, port):
             answer = await _ask_while_it_lives(process, port, token, limit - loop.time(), pool)
             if answer is None and not process.exited.done():
                 return
@@ -90,11 +89,9 @@ async def _ask_while_it_lives(
         asking.cancel()
 
 
-def _listens(process: ToolProcess, port: int) -> bool:
-    """Whether the process, or a member of its group, listens on the port."""
-    if port in listening_ports(process.pid):
-        return True
-    return any(port in listening_ports(pid) for pid in group_members(process.pid) if pid != process.pid)
+def _listens(group: int, port: int) -> bool:
+    """Whether a member of the process group, its leader first, listens on the port (reads every connection)."""
+    return port in listening_ports(group) or any(port in listening_ports(pid) for pid in group_members(group)[1:])
 
 
 def exit_text(code: int) -> str:

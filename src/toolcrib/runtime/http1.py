@@ -19,6 +19,7 @@ IDLE_SECONDS = 3.0
 WHOLE = 256 * 1024
 
 _BODILESS = frozenset({204, 304})
+_HEX_DIGITS = b"0123456789abcdefABCDEF"
 
 
 class ConnectionLost(Exception):
@@ -133,8 +134,8 @@ class Connection(asyncio.Protocol):
             and not self._poll.poll(0)
         )
 
-    async def exchange(self, head: bytes, body: bytes, limit: int) -> Answer:
-        """Send a request and wait for its whole answer."""
+    async def exchange(self, head: bytes, body: bytes, limit: int, seconds: float) -> Answer:
+        """Send a request and wait for its whole answer; closes the connection with TimeoutError after ``seconds``."""
         assert self._transport is not None
         self.uses += 1
         self._limit = limit
@@ -149,7 +150,12 @@ class Connection(asyncio.Protocol):
             self._transport.write(body)
         if self._comes_in_pieces:
             self._acknowledge_at_once()
-        return await self._waiter
+        # A third of what asyncio.timeout() would cost.
+        timer = self._loop.call_later(seconds, self._fail, TimeoutError())
+        try:
+            return await self._waiter
+        finally:
+            timer.cancel()
 
     def _acknowledge_at_once(self) -> None:
         """Servers that write head and body separately wait for the head's acknowledgement, else 40 ms late on Linux."""
@@ -178,12 +184,13 @@ class Connection(asyncio.Protocol):
     def _feed(self, data: bytes) -> None:
         answer = self._answer
         if answer is None:
-            self._buffer += data
-            answer = self._read_head()
+            if self._buffer:
+                data = bytes(self._buffer) + data
+                self._buffer.clear()
+            answer, data = self._read_head(data)
             if answer is None:
+                self._buffer += data
                 return
-            data = bytes(self._buffer)
-            self._buffer.clear()
         if self._chunked:
             self._buffer += data
             self._read_chunks(answer)
@@ -196,26 +203,27 @@ class Connection(asyncio.Protocol):
             del answer.body[self._wanted :]
             self._finish()
 
-    def _read_head(self) -> Answer | None:
-        end = self._buffer.find(b"\r\n\r\n")
-        if end < 0:
-            if len(self._buffer) > HEAD_LIMIT:
-                raise InvalidAnswer("the headers are over 64 KiB")
-            return None
-        first, *rest = bytes(self._buffer[:end]).split(b"\r\n")
-        del self._buffer[: end + 4]
-        if not first.startswith(b"HTTP/1.") or not first[9:12].isdigit():
-            raise InvalidAnswer(f"it begins with {first[:40]!r}")
-        status = int(first[9:12])
-        if 100 <= status < 200:
-            return self._read_head()
+    def _read_head(self, data: bytes) -> tuple[Answer | None, bytes]:
+        """The answer that ``data`` begins with, if its head is whole, and what follows it."""
+        status, start = 100, 0
+        while 100 <= status < 200:  # what only announces the answer is skipped
+            end = data.find(b"\r\n\r\n", start)
+            if end < 0:
+                if len(data) - start > HEAD_LIMIT:
+                    raise InvalidAnswer("the headers are over 64 KiB")
+                return None, data[start:]
+            first, *rest = data[start:end].split(b"\r\n")
+            start = end + 4
+            if not first.startswith(b"HTTP/1.") or not first[9:12].isdigit():
+                raise InvalidAnswer(f"it begins with {first[:40]!r}")
+            status = int(first[9:12])
         headers: dict[bytes, bytes] = {}
         for line in rest:
             name, _, value = line.partition(b":")
             headers[name.lower()] = value.strip()
         self._answer = answer = Answer(status, headers)
         self._measure(answer, http_1_0=first.startswith(b"HTTP/1.0"))
-        return answer
+        return answer, data[start:]
 
     def _measure(self, answer: Answer, *, http_1_0: bool) -> None:
         headers = answer.headers
@@ -241,10 +249,11 @@ class Connection(asyncio.Protocol):
                 if len(buffer) - position > HEAD_LIMIT:
                     raise InvalidAnswer("a chunk's length is over 64 KiB")
                 break
-            try:
-                size = int(bytes(buffer[position:end]).partition(b";")[0], 16)
-            except ValueError:
-                raise InvalidAnswer("a chunk has no length") from None
+            digits = bytes(buffer[position:end]).partition(b";")[0].strip()
+            if not digits or digits.strip(_HEX_DIGITS):
+                # int() would take a sign as well, and a length below zero would be read for ever.
+                raise InvalidAnswer("a chunk has no length")
+            size = int(digits, 16)
             if len(answer.body) + size > self._limit:
                 raise BodyTooLarge
             if size == 0:
@@ -264,6 +273,8 @@ class Connection(asyncio.Protocol):
         else:
             stop = buffer.find(b"\r\n\r\n", end) + 4
             if stop < 4:
+                if len(buffer) - end > HEAD_LIMIT:
+                    raise InvalidAnswer("the trailers are over 64 KiB")
                 return False
         del buffer[:stop]
         self._finish()

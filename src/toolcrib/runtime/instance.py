@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,10 +25,11 @@ from toolcrib.runtime.generation import (
     fingerprint,
     launch,
 )
-from toolcrib.runtime.lifecycle import check
 from toolcrib.runtime.logs import ToolLog
 from toolcrib.runtime.ports import LOOPBACK
-from toolcrib.runtime.status import Endpoint, Lifecycle, ToolStatus
+from toolcrib.runtime.status import Endpoint, Lifecycle, ToolStatus, check
+
+logger = logging.getLogger("toolcrib.runtime")
 
 STARTS_PER_CALL = 3
 
@@ -63,7 +65,7 @@ class Instance:
         self._stopping: asyncio.Task[None] | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._last_used = 0.0
-        self._drained = asyncio.Event()
+        self._drained: asyncio.Event | None = None
         self._preparing = asyncio.Lock()
         directory = tool.deployment.directory if tool.deployment is not None else None
         self.log = ToolLog(services.settings.home / "logs", tool.name, directory)
@@ -118,12 +120,17 @@ class Instance:
             starts = 0
             while self.lifecycle is not Lifecycle.ACTIVE:
                 if self._closed is not None:
-                    raise NotRunningError(not_running(self.tool.name, self._closed))
+                    raise NotRunningError(
+                        not_running(self.tool.name, self._closed), hint="GET /tools shows which tools there are now."
+                    )
                 if self._stopping is not None:
                     await self._wait(self._stopping, deadline)
                     continue
                 if starts == STARTS_PER_CALL:
-                    raise StartFailedError(not_running(self.tool.name, f"each time it had started it {self._reason}"))
+                    raise StartFailedError(
+                        not_running(self.tool.name, f"each time it had started it {self._reason}"),
+                        hint=f"Its log says why: {self.log.shown}",
+                    )
                 starts += 1
                 if start or self._starting is not None:
                     error = await self._wait(self.start(), deadline)
@@ -144,7 +151,7 @@ class Instance:
         """Count a call out."""
         self.in_flight -= 1
         self._last_used = asyncio.get_running_loop().time()
-        if self.in_flight == 0:
+        if self.in_flight == 0 and self._drained is not None:
             self._drained.set()
 
     async def _wait(self, task: asyncio.Task[_T], deadline: Deadline) -> _T:
@@ -175,10 +182,16 @@ class Instance:
             return error
         except asyncio.CancelledError:
             self._change(Lifecycle.STOPPED, "stopped while it started")
-            return NotRunningError(not_running(self.tool.name, "it was stopped while it started"))
+            return NotRunningError(
+                not_running(self.tool.name, "it was stopped while it started"), hint="The next call starts it again."
+            )
         except Exception as error:
             self._change(Lifecycle.FAILED, f"{type(error).__name__}: {error}")
-            return StartFailedError(not_running(self.tool.name, f"{type(error).__name__}: {error}"))
+            logger.exception("Tool %r could not be started", self.tool.name)
+            return StartFailedError(
+                not_running(self.tool.name, f"{type(error).__name__}: {error}"),
+                hint="This is a fault of the service or of its machine, not of the tool; the service's log says more.",
+            )
         finally:
             self._starting = None
         return None
@@ -204,7 +217,8 @@ class Instance:
 
     def take_over(self, manual: adoption.ManualProcess) -> bool:
         """Use a process that was started by hand, unless one answers already."""
-        if self._generation is None and self._stopping is None and self.lifecycle is not Lifecycle.STARTING:
+        free = self._generation is None and self._stopping is None and self._closed is None
+        if free and self.lifecycle is not Lifecycle.STARTING:
             self._take(AdoptedGeneration(manual))
         return self.lifecycle is Lifecycle.ACTIVE
 
@@ -247,10 +261,16 @@ class Instance:
     # Stopping.
 
     def stop(self, reason: str, *, drain: float) -> asyncio.Task[None] | None:
-        """Begin to stop: no further calls, those in flight get ``drain`` seconds; None where nothing runs."""
+        """Begin to stop: no further calls, those in flight get ``drain`` seconds; None where nothing runs.
+
+        A stop that is under way is hurried: whoever asks last may grant less time, never more.
+        """
         if self._stopping is None and self.lifecycle is Lifecycle.ACTIVE:
             self._change(Lifecycle.DRAINING, reason)
-            self._stopping = asyncio.create_task(self._stop(reason, drain), name=f"stop {self.tool.name}")
+            self._drained = asyncio.Event()
+            self._stopping = asyncio.create_task(self._stop(reason, self._drained), name=f"stop {self.tool.name}")
+        if self._drained is not None:
+            asyncio.get_running_loop().call_later(drain, self._drained.set)
         return self._stopping
 
     async def stop_completely(self, reason: str, *, drain: float) -> None:
@@ -277,16 +297,16 @@ class Instance:
         else:
             await self.stop_completely(reason, drain=drain)
 
-    async def _stop(self, reason: str, drain: float) -> None:
+    async def _stop(self, reason: str, drained: asyncio.Event) -> None:
         generation = self._generation
         assert generation is not None
         try:
-            self._drained.clear()
             if self.in_flight:
-                drained = asyncio.ensure_future(self._drained.wait())
-                waiting: set[asyncio.Future[Any]] = {drained, generation.ended}
-                await asyncio.wait(waiting, timeout=drain, return_when=asyncio.FIRST_COMPLETED)
-                drained.cancel()
+                waiting = asyncio.ensure_future(drained.wait())
+                either: set[asyncio.Future[Any]] = {waiting, generation.ended}
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+                waiting.cancel()
+            self._drained = None
             self._change(Lifecycle.STOPPING, reason)
             await generation.finish(self._services.settings.stop_grace)
         finally:

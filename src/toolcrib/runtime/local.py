@@ -11,10 +11,14 @@ from toolcrib.runtime.supervisor import Supervisor
 class LocalRunner:
     """Starts a tool where it must be and sends it the call (see `definition.ports.Runner`).
 
+    Waiting for the tool and waiting for its answer both end at the call's deadline, hence ``keeps_deadline``.
+
     Args:
         supervisor: starts and stops the processes.
         dispatcher: sends the calls.
     """
+
+    keeps_deadline = True
 
     def __init__(self, supervisor: Supervisor, dispatcher: Dispatcher) -> None:
         self._supervisor = supervisor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import socket
 from collections.abc import Collection
@@ -22,16 +23,19 @@ class PortHolder:
         port: the port.
         pid: of the process; None where the system does not say (it belongs to another user).
         program: its name.
+        command: what it was started with, shortened.
     """
 
     port: int
     pid: int | None = None
     program: str | None = None
+    command: str | None = None
 
     def __str__(self) -> str:
         if self.pid is None:
             return f"port {self.port} is held by another program"
-        return f"port {self.port} is held by {self.program or 'a program'} (pid {self.pid})"
+        command = f": {self.command}" if self.command else ""
+        return f"port {self.port} is held by {self.program or 'a program'} (pid {self.pid}{command})"
 
 
 class PortAllocator:
@@ -99,16 +103,14 @@ def holder_of(port: int) -> PortHolder:
     """Who listens on a port, as far as the system says (reads every process: not for hot paths)."""
     import psutil
 
-    try:
-        listening = [
-            connection
-            for connection in psutil.net_connections(kind="tcp")
-            if connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr.port == port
-        ]
-        pid = next((connection.pid for connection in listening if connection.pid), None)
-        return PortHolder(port, pid, psutil.Process(pid).name()) if pid else PortHolder(port)
-    except psutil.Error:
-        return PortHolder(port)
+    with contextlib.suppress(psutil.Error, OSError):
+        for connection in psutil.net_connections(kind="tcp"):
+            if connection.status != psutil.CONN_LISTEN or not connection.laddr:
+                continue
+            if connection.laddr.port == port and connection.pid:
+                process = psutil.Process(connection.pid)
+                return PortHolder(port, process.pid, process.name(), " ".join(process.cmdline())[:120] or None)
+    return PortHolder(port)
 
 
 def listening_ports(pid: int) -> set[int]:

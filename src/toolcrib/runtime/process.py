@@ -17,6 +17,7 @@ from toolcrib.runtime.guard import signal_group, start_time
 READ_SIZE = 64 * 1024
 POLL_SECONDS = 0.05
 KILL_SECONDS = 5.0
+KILL_ROUNDS = 10
 
 BASE_VARIABLES = frozenset(
     {
@@ -214,7 +215,7 @@ async def end_group(group: int, grace: float) -> None:
         signal_group(group, signal.SIGTERM)
     term_until = loop.time() + grace
     kill_until = term_until + KILL_SECONDS
-    while group_is_alive(group) and loop.time() < kill_until:
+    while await asyncio.to_thread(group_is_alive, group) and loop.time() < kill_until:
         if loop.time() >= term_until:
             signal_group(group, signal.SIGKILL)
         await asyncio.sleep(0.02)
@@ -222,9 +223,19 @@ async def end_group(group: int, grace: float) -> None:
 
 def kill_marked(variable: str, value: str) -> None:
     """Kill every process that has ``variable=value`` in its environment: what went into a session of its own."""
+    # One that begins others meanwhile may be a step ahead of a single look.
+    for _ in range(KILL_ROUNDS):
+        if not _kill_marked_once(variable, value):
+            return
+
+
+def _kill_marked_once(variable: str, value: str) -> bool:
     import psutil
 
+    killed = False
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             if process.environ().get(variable) == value:
                 process.kill()
+                killed = True
+    return killed

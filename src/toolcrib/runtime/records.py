@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from toolcrib.errors import HomeInUseError, ServiceError
-from toolcrib.runtime.guard import signal_group, start_time
-from toolcrib.runtime.logs import file_name
+from toolcrib.runtime.guard import start_time
+from toolcrib.runtime.process import group_members
 
 TOKEN_VARIABLE = "TOOLCRIB_INSTANCE_TOKEN"  # noqa: S105 - the name of a variable, not a secret
+_TOKEN = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +38,30 @@ class ProcessRecord:
     port: int
     token: str
 
+    @classmethod
+    def parse(cls, content: bytes) -> ProcessRecord:
+        """The record that a file holds.
+
+        Raises:
+            ValueError: it holds none: to signal "process" 0 or -1 would be to signal ourselves or everybody.
+        """
+        facts = json.loads(content)
+        if not isinstance(facts, dict) or facts.keys() != cls.__annotations__.keys():
+            raise ValueError("not a process record")
+        texts = [facts[name] for name in ("tool_id", "start_time", "boot_id", "token")]
+        if not all(isinstance(text, str) for text in texts) or not _TOKEN.fullmatch(facts["token"]):
+            raise ValueError("not a process record")
+        if type(facts["pid"]) is not int or facts["pid"] <= 1 or type(facts["port"]) is not int:
+            raise ValueError("not a process record")
+        return cls(**facts)
+
     def is_alive(self) -> bool:
         """Whether the process or what it left behind in its group still exists; the file alone proves nothing."""
         if self.boot_id != boot_id():
             return False
         began = start_time(self.pid)
         if began is None:
-            return signal_group(self.pid, 0)
+            return any(token_of(pid) == self.token for pid in group_members(self.pid))
         if began != self.start_time:
             return False
         try:
@@ -55,7 +74,7 @@ class ProcessRecords:
     """The records of a router's own processes, a small file each.
 
     Args:
-        folder: where they lie, ``TOOLCRIB_HOME/run``.
+        folder: where they lie, ``TOOLCRIB_HOME/run/processes``, and nothing else does.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -64,35 +83,38 @@ class ProcessRecords:
     def write(self, record: ProcessRecord) -> None:
         """Keep a record, in one step."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=self._folder, prefix=".record-")
+        descriptor, temporary = tempfile.mkstemp(dir=self._folder, prefix=".")
         try:
             with os.fdopen(descriptor, "w") as file:
                 json.dump(asdict(record), file)
-            Path(temporary).replace(self._path(record.tool_id))
+            Path(temporary).replace(self._path(record))
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
 
     def remove(self, record: ProcessRecord) -> None:
-        """Forget a process, unless its tool has another one by now."""
-        path = self._path(record.tool_id)
-        with contextlib.suppress(OSError, ValueError, TypeError):
-            if ProcessRecord(**json.loads(path.read_bytes())) == record:
-                path.unlink()
+        """Forget a process."""
+        with contextlib.suppress(OSError):
+            self._path(record).unlink(missing_ok=True)
 
-    def take_all(self) -> list[ProcessRecord]:
-        """Remove every record and return those that can be read."""
+    def read_all(self) -> list[ProcessRecord]:
+        """The records that an earlier router left; files that hold none are removed."""
         records: list[ProcessRecord] = []
-        for path in self._folder.glob("*.json"):
-            with contextlib.suppress(OSError, ValueError, TypeError):
-                records.append(ProcessRecord(**json.loads(path.read_bytes())))
-            path.unlink(missing_ok=True)
-        for path in self._folder.glob(".record-*"):
-            path.unlink(missing_ok=True)
+        for path in [*self._folder.glob("*.json"), *self._folder.glob(".*")]:
+            try:
+                record = ProcessRecord.parse(path.read_bytes())
+            except (OSError, ValueError):
+                record = None
+            if record is not None and path == self._path(record):
+                records.append(record)
+            else:
+                with contextlib.suppress(OSError):
+                    path.unlink()
         return records
 
-    def _path(self, tool_id: str) -> Path:
-        return self._folder / f"{file_name(tool_id)}.json"
+    def _path(self, record: ProcessRecord) -> Path:
+        # Not by the tool's id: two processes of one tool may live for a moment.
+        return self._folder / f"{record.token}.json"
 
 
 class HomeLock:

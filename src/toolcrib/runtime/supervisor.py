@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AbstractAsyncContextManager
@@ -14,16 +15,18 @@ from toolcrib.errors import NotRunningError, UnknownToolError
 from toolcrib.runtime import adoption
 from toolcrib.runtime.connections import ConnectionPool
 from toolcrib.runtime.environment import Environments
-from toolcrib.runtime.generation import Services, end_leftover
+from toolcrib.runtime.generation import Services, end_leftover, uninterrupted
 from toolcrib.runtime.guard_process import GuardProcess
 from toolcrib.runtime.instance import Instance
 from toolcrib.runtime.lease import Lease
 from toolcrib.runtime.ports import PortAllocator
-from toolcrib.runtime.records import HomeLock, ProcessRecords
+from toolcrib.runtime.records import HomeLock, ProcessRecord, ProcessRecords
 from toolcrib.runtime.status import Endpoint, Lifecycle, ToolStatus
 
 if TYPE_CHECKING:
     from toolcrib.settings import Settings
+
+logger = logging.getLogger("toolcrib.runtime")
 
 
 def _ignore(line: str) -> None:
@@ -54,9 +57,9 @@ class Supervisor:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._lock = HomeLock(settings.run_directory)
-        self._records = ProcessRecords(settings.run_directory)
+        self._records = ProcessRecords(settings.run_directory / "processes")
         self._instances: dict[str, Instance] = {}
-        self._retired: dict[str, Instance] = {}
+        self._retired: set[Instance] = set()
         self._background: set[asyncio.Task[None]] = set()
         self._services: Services | None = None
 
@@ -69,8 +72,7 @@ class Supervisor:
         settings = self._settings
         self._lock.acquire()
         try:
-            leftovers = self._records.take_all()
-            await asyncio.gather(*(end_leftover(record, settings.stop_grace) for record in leftovers))
+            await asyncio.gather(*(self._end_leftover(record) for record in self._records.read_all()))
             guard = GuardProcess()
             guard.start()
         except BaseException:
@@ -89,21 +91,30 @@ class Supervisor:
     async def close(self) -> None:
         """Let calls in flight end for a moment, end all own processes and the guard, free the lock; idempotent."""
         services, self._services = self._services, None
-        if services is None:
-            return
-        instances = [*self._instances.values(), *self._retired.values()]
+        if services is not None:
+            await uninterrupted(self._close(services))
+
+    async def _close(self, services: Services) -> None:
+        instances = [*self._instances.values(), *self._retired]
         for task in self._background:
             task.cancel()
         try:
-            await asyncio.gather(
-                *(instance.close("the service ended", drain=self._settings.stop_grace) for instance in instances),
-                *self._background,
-                return_exceptions=True,
-            )
-            await services.guard.close()
-            services.pool.close()
+            await asyncio.gather(*self._background, return_exceptions=True)
+            closing = (instance.close("the service ended", drain=self._settings.stop_grace) for instance in instances)
+            for instance, outcome in zip(
+                instances, await asyncio.gather(*closing, return_exceptions=True), strict=True
+            ):
+                if outcome is not None:
+                    logger.error("Tool %r could not be stopped in order", instance.tool.name, exc_info=outcome)
         finally:
+            services.pool.close()
+            await services.guard.close()
             self._lock.release()
+
+    async def _end_leftover(self, record: ProcessRecord) -> None:
+        """End what an earlier router left; only then is its record gone, so that no interruption loses it."""
+        await end_leftover(record, self._settings.stop_grace)
+        self._records.remove(record)
 
     def update(self, tools: Iterable[ToolDefinition]) -> None:
         """Say which tools there are now; those that are not local are ignored.
@@ -114,8 +125,9 @@ class Supervisor:
         services = self._opened()
         given = {tool.name: tool for tool in tools if tool.runtime == "local"}
         for name in self._instances.keys() - given.keys():
-            instance = self._retired[name] = self._instances.pop(name)
-            self._spawn(self._retire(name, instance))
+            instance = self._instances.pop(name)
+            self._retired.add(instance)
+            self._spawn(self._retire(instance))
         new = []
         for name, tool in given.items():
             known = self._instances.get(name)
@@ -208,10 +220,9 @@ class Supervisor:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
-    async def _retire(self, name: str, instance: Instance) -> None:
+    async def _retire(self, instance: Instance) -> None:
         await instance.close("the tool was removed", drain=self._settings.stop_grace)
-        if self._retired.get(name) is instance:
-            del self._retired[name]
+        self._retired.discard(instance)
 
     async def _adopt(self, instances: list[Instance]) -> None:
         """Look once for all new tools that somebody has started by hand."""

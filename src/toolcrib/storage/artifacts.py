@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import tempfile
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ from toolcrib.storage.media import display_name, media_type
 DEFAULT_LIMIT = 1024 * 1024 * 1024
 _BLOCK = 1024 * 1024
 _HEAD = 64 * 1024
+_ABANDONED = 24 * 3600
 _ID = re.compile(r"art_[0-9a-f]{32}")
 
 
@@ -50,6 +52,7 @@ class FileArtifactStore:
     def __init__(self, directory: Path, *, limit: int = DEFAULT_LIMIT) -> None:
         self._directory = directory
         self._limit = limit
+        self._has_tidied = False
 
     def put(self, content: bytes, *, name: str | None = None, mime_type: str | None = None) -> Artifact:
         """Keep ``content`` and return its reference.
@@ -64,6 +67,7 @@ class FileArtifactStore:
             CallError: it cannot be written; ``storage_full`` or ``storage_error``.
         """
         self._check_size(len(content))
+        self._tidy()
         with _Incoming(self._directory) as incoming:
             incoming.write(content)
             return self._keep(incoming, name, mime_type)
@@ -77,8 +81,9 @@ class FileArtifactStore:
             TooLargeError: more bytes arrive than the limit; nothing is kept.
             CallError: it cannot be written; ``storage_full`` or ``storage_error``.
         """
-        incoming = await asyncio.to_thread(_Incoming(self._directory).__enter__)
-        try:
+        await asyncio.to_thread(self._tidy)
+        # Opened here and not in a thread: a file that appeared after a cancellation would stay.
+        with _Incoming(self._directory) as incoming:
             pending = bytearray()
             async for chunk in chunks:
                 pending += chunk
@@ -88,8 +93,6 @@ class FileArtifactStore:
                     pending.clear()
             await asyncio.to_thread(incoming.write, bytes(pending))
             return await asyncio.to_thread(self._keep, incoming, name, mime_type)
-        finally:
-            incoming.__exit__()
 
     def get(self, artifact_id: str) -> Artifact:
         """The artifact of that id.
@@ -147,6 +150,16 @@ class FileArtifactStore:
             record.write(json.dumps(facts, ensure_ascii=False).encode())
             record.move_to(self._record(artifact.id))
         return artifact
+
+    def _tidy(self) -> None:
+        """Remove, once, what processes that were killed left half written."""
+        if self._has_tidied:
+            return
+        self._has_tidied = True
+        with suppress(OSError):
+            for path in (self._directory / "incoming").iterdir():
+                if path.stat().st_mtime < time.time() - _ABANDONED:
+                    path.unlink(missing_ok=True)
 
     def _check_size(self, size: int) -> None:
         if size > self._limit:

@@ -80,3 +80,17 @@ async def test_closing_cancels_what_waits() -> None:
     assert await running
     with pytest.raises(RuntimeError, match="closed"):
         await pool.run(lambda: None)
+
+
+async def test_work_that_waited_for_a_hung_thread_begins_when_that_is_given_up() -> None:
+    pool, release = ThreadPool(1), threading.Event()
+    try:
+        hung = asyncio.create_task(pool.run(lambda: release.wait(30)))
+        waiting = asyncio.create_task(pool.run(lambda: "done"))
+        await asyncio.wait({waiting}, timeout=0.1)
+        hung.cancel()
+        async with asyncio.timeout(10):
+            assert await waiting == "done"
+    finally:
+        release.set()
+        pool.close()

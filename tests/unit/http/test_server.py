@@ -18,7 +18,7 @@ import pytest
 
 from tests.unit.http.conftest import SLACK, FakeCrib, free_port, serving
 from toolcrib.errors import PortTakenError, ServiceError
-from toolcrib.interfaces.http.server import holder_of, listen, serve, url_of
+from toolcrib.interfaces.http.server import listen, serve, url_of
 
 
 class Endless:
@@ -190,7 +190,7 @@ def taken_port() -> Iterator[int]:
 
 async def test_a_taken_port_is_found_before_anything_is_opened(crib: FakeCrib, taken_port: int) -> None:
     crib.settings = crib.settings.model_copy(update={"port": taken_port})
-    with pytest.raises(PortTakenError, match=f"Port {taken_port} is taken by .*pid {os.getpid()}") as caught:
+    with pytest.raises(PortTakenError, match=f"Port {taken_port} is held by .*pid {os.getpid()}") as caught:
         await serve(crib.as_crib)
     assert "--port" in str(caught.value.hint)
     assert not crib.open
@@ -201,9 +201,18 @@ def test_the_listening_socket_says_that_it_is_tcp_so_that_small_answers_do_not_w
         assert listener.proto == socket.IPPROTO_TCP
 
 
-def test_the_holder_of_a_port_is_named_or_none(taken_port: int) -> None:
-    assert f"pid {os.getpid()}" in str(holder_of(taken_port))
-    assert holder_of(free_port()) is None
+async def test_T009_what_is_no_http_is_refused_in_the_same_form(crib: FakeCrib) -> None:
+    async with serving(crib) as url:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        writer.write(b"\x16\x03\x01 this is TLS\r\n\r\n")
+        answer = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"content-type: application/json" in head
+    fault = json.loads(body)
+    assert (fault["status"], fault["result"], fault["error_code"]) == ("error", None, "malformed_request")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])

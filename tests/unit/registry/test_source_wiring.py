@@ -205,6 +205,15 @@ async def test_a_document_that_cannot_be_one_is_a_wrong_setting(place: Place) ->
     assert "secret@" not in str(caught.value)
 
 
+def test_serve_refuses_a_document_that_is_not_there(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from toolcrib.interfaces.cli.app import cli
+
+    finished = CliRunner().invoke(cli, ["serve", "--project", str(tmp_path), "--openapi", "nowhere.json"])
+    assert (finished.exit_code, "there is no file nowhere.json" in finished.output) == (2, True)
+
+
 # --- APIs in registry.json --------------------------------------------------------------------------------------------
 
 

@@ -72,6 +72,11 @@ def answering(*pieces: bytes, close: bool = False) -> Respond:
     return respond
 
 
+async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Never answers."""
+    await reader.read()
+
+
 async def get(pool: ConnectionPool, port: int, limit: int = 1000) -> Answer:
     """One request."""
     return await pool.request(port, "GET", "/", limit=limit)
@@ -268,3 +273,40 @@ async def test_T037_a_server_that_keeps_few_waiting_connections_loses_none(pool:
     listener.close()
     await listener.wait_closed()
     assert {bytes(answer.body) for answer in answers} == {b"hello"}
+
+
+@pytest.mark.parametrize("length", [b"-6", b"+5", b"0x5", b"1_0", b"", b" ", b"-0"])
+async def test_a_chunk_whose_length_is_no_number_is_an_error_and_never_a_loop(
+    pool: ConnectionPool, length: bytes
+) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with server(answering(head + length + b"\r\nhello\r\n0\r\n\r\n")) as port:
+        with pytest.raises(InvalidAnswer, match="chunk"):
+            await get(pool, port)
+
+
+async def test_trailers_have_a_limit(pool: ConnectionPool) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+    async with server(answering(head, *[b"X: " + b"y" * 8192 + b"\r\n"] * 20)) as port:
+        with pytest.raises(InvalidAnswer, match="trailers"):
+            await get(pool, port)
+
+
+async def test_any_number_of_interim_answers_is_skipped(pool: ConnectionPool) -> None:
+    async with server(answering(b"HTTP/1.1 102 Processing\r\n\r\n" * 2000 + OK)) as port:
+        assert (await get(pool, port)).body == b"hello"
+
+
+async def test_T024_a_request_ends_in_time_and_its_connection_with_it(pool: ConnectionPool) -> None:
+    async with server(silent) as port:
+        with pytest.raises(TimeoutError):
+            await pool.request(port, "GET", "/", limit=10, seconds=0.05)
+        assert pool.open_connections == 0
+
+
+async def test_T024_an_answer_that_only_trickles_ends_in_time(pool: ConnectionPool) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+    async with server(answering(head, *[b"x"] * 5000)) as port:
+        with pytest.raises(TimeoutError):
+            await pool.request(port, "GET", "/", limit=100_000, seconds=0.1)
+        assert pool.open_connections == 0

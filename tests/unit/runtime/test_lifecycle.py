@@ -6,8 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from toolcrib.runtime.lifecycle import TRANSITIONS, IllegalTransitionError, check
-from toolcrib.runtime.status import Lifecycle, ToolStatus
+from toolcrib.runtime.status import TRANSITIONS, IllegalTransitionError, Lifecycle, ToolStatus, check
 
 MAIN_ROAD = ["inactive", "queued", "starting", "active", "draining", "stopping", "stopped", "queued"]
 

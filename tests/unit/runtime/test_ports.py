@@ -10,7 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.unit.runtime.workshop import free_port
+from toolcrib.errors import SettingsError
 from toolcrib.runtime.ports import NoPortError, PortAllocator, PortHolder, can_bind, holder_of, listening_ports
+from toolcrib.settings import load_settings
 
 
 @pytest.fixture
@@ -58,7 +60,7 @@ def test_T022_the_holder_of_a_busy_port_is_named(listener: socket.socket) -> Non
     holder = holder_of(port)
     assert holder.pid == os.getpid()
     assert str(holder).startswith(f"port {port} is held by ")
-    assert f"(pid {os.getpid()})" in str(holder)
+    assert f"(pid {os.getpid()}: " in str(holder), "and what it was started with"
     assert str(PortHolder(port)) == f"port {port} is held by another program"
 
 
@@ -98,3 +100,9 @@ def test_E067_what_a_process_listens_on_is_known(listener: socket.socket) -> Non
     assert listener.getsockname()[1] in listening_ports(os.getpid())
     assert listening_ports(2**22 + 1) == set()
     assert sys.platform != "linux" or listener.getsockname()[1] not in listening_ports(os.getppid())
+
+
+def test_T022_a_range_that_ends_before_it_begins_is_a_setting_to_correct() -> None:
+    with pytest.raises(SettingsError, match=r"last_tool_port.* 8999 is below TOOLCRIB_FIRST_TOOL_PORT, which is 9500"):
+        load_settings(first_tool_port=9500)
+    assert load_settings(first_tool_port=8999).last_tool_port == 8999

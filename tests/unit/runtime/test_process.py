@@ -149,7 +149,7 @@ asyncio.run(main())
     router = begin(sys.executable, "-c", program, stdout=subprocess.PIPE)
     assert router.stdout is not None
     pid = int(router.stdout.readline())
-    await until(lambda: b"time.sleep" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[2])
+    await until(lambda: b"-c\0import time" in Path(f"/proc/{pid}/cmdline").read_bytes()[: len(sys.executable) + 20])
     router.kill()
     router.wait()
     router.stdout.close()

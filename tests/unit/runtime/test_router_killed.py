@@ -56,7 +56,7 @@ async def test_T019_nothing_lives_two_seconds_after_a_router_was_killed(tmp_path
     settings = make_settings(tmp_path / "home")
     router, pids = await asyncio.to_thread(killed_router, settings, tmp_path / "tools")
     assert all(lives(pid) for pid in pids)
-    assert len(list((tmp_path / "home" / "run").glob("*.json"))) == 2
+    assert len(list((tmp_path / "home" / "run" / "processes").glob("*.json"))) == 2
     loop = asyncio.get_running_loop()
     before = loop.time()
     router.kill()
@@ -65,7 +65,7 @@ async def test_T019_nothing_lives_two_seconds_after_a_router_was_killed(tmp_path
     assert loop.time() - before < 2 * SLACK
     workshop = await Workshop(tmp_path / "tools", settings).open()
     try:
-        assert list((tmp_path / "home" / "run").glob("*.json")) == []
+        assert list((tmp_path / "home" / "run" / "processes").glob("*.json")) == []
         workshop.define("plain", tmp_path / "tools" / "plain")
         assert workshop.supervisor.status("plain").lifecycle is Lifecycle.INACTIVE
         assert (await workshop.call("plain"))["calls"] == 1
@@ -78,8 +78,8 @@ async def test_T019_the_next_router_ends_what_even_the_guard_could_not(tmp_path:
     directory = write_main(tmp_path / "tools" / "x")
     workshop = await Workshop(tmp_path / "tools", settings).open()
     workshop.define("x", directory)
-    record = tmp_path / "home" / "run" / "x.json"
     await workshop.call("x")
+    [record] = (tmp_path / "home" / "run" / "processes").glob("*.json")
     kept = record.read_text()
     await workshop.close()
     token = json.loads(kept)["token"]
@@ -102,10 +102,10 @@ async def test_T019_the_next_router_ends_what_even_the_guard_could_not(tmp_path:
 
 async def test_T019_a_stale_record_harms_no_stranger(tmp_path: Path) -> None:
     stranger = begin("sleep", "300", start_new_session=True)
-    run = tmp_path / "home" / "run"
+    run = tmp_path / "home" / "run" / "processes"
     run.mkdir(parents=True)
-    record = ProcessRecord("x", stranger.pid, "1", boot_id(), 8002, "t0ken")
-    (run / "x.json").write_text(json.dumps(asdict(record)))
+    record = ProcessRecord("x", stranger.pid, "1", boot_id(), 8002, "0" * 32)
+    (run / f"{record.token}.json").write_text(json.dumps(asdict(record)))
     workshop = await Workshop(tmp_path / "tools", make_settings(tmp_path / "home")).open()
     await workshop.close()
     assert stranger.poll() is None

@@ -259,7 +259,7 @@ async def test_E067_a_stranger_is_not_taken_for_a_tool_that_never_listens(worksh
         await workshop.call("x")
     stranger = int(pid.read_text())
     os.kill(stranger, 9)
-    assert f"(pid {stranger})" in str(caught.value)
+    assert f"(pid {stranger}: " in str(caught.value)
     assert not seen.exists()
 
 
@@ -284,7 +284,7 @@ async def test_T022_a_range_that_is_full_names_who_holds_it(tmp_path: Path) -> N
         workshop = await Workshop(tmp_path / "tools", settings).open()
         try:
             workshop.add("x")
-            with pytest.raises(StartFailedError, match=rf"No port from {port}.*\(pid {os.getpid()}\)"):
+            with pytest.raises(StartFailedError, match=rf"No port from {port}.*\(pid {os.getpid()}: "):
                 await workshop.call("x")
         finally:
             await workshop.close()

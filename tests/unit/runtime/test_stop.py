@@ -26,7 +26,7 @@ async def test_T019_stop_ends_the_process_and_frees_its_port(workshop: Workshop)
     assert status.lifecycle_reason == "stopped by hand"
     assert not lives(data["pid"])
     await until(lambda: not lives(data["child"]))
-    assert list((workshop.settings.home / "run").glob("*.json")) == []
+    assert list((workshop.settings.home / "run" / "processes").glob("*.json")) == []
     await workshop.supervisor.stop_tool("x")
     assert (await workshop.call("x"))["pid"] != data["pid"]
 
@@ -47,7 +47,7 @@ async def test_T019_a_tool_that_is_frozen_or_whose_record_is_gone_is_stopped_all
     workshop.add("x")
     pid = (await workshop.call("x"))["pid"]
     os.kill(pid, signal.SIGSTOP)
-    (workshop.settings.home / "run" / "x.json").unlink()
+    next((workshop.settings.home / "run" / "processes").glob("*.json")).unlink()
     await workshop.supervisor.stop_tool("x")
     assert not lives(pid)
     assert (await workshop.call("x"))["pid"] != pid
@@ -78,6 +78,49 @@ async def test_T019_a_call_that_outlasts_the_grace_fails_with_a_reason(tmp_path:
             await call
     finally:
         await workshop.close()
+
+
+async def test_T019_a_stop_hurries_one_that_would_wait_for_a_long_call(tmp_path: Path) -> None:
+    workshop = await Workshop(tmp_path / "tools", make_settings(tmp_path / "home", stop_grace=0.2)).open()
+    try:
+        workshop.add("x", timeout=600)
+        await workshop.call("x")
+        call = asyncio.create_task(workshop.run("x", sleep=60))
+        await until(lambda: workshop.supervisor.status("x").in_flight == 1)
+        workshop.define("x", tmp_path / "tools" / "x", timeout=500)
+        assert _is(workshop, Lifecycle.DRAINING), "a changed definition waits for the call"
+        async with asyncio.timeout(10 * SLACK):
+            await workshop.supervisor.stop_tool("x")
+        with pytest.raises(UpstreamError, match="killed by signal"):
+            await call
+    finally:
+        await workshop.close()
+
+
+async def test_T019_a_close_that_is_cancelled_still_ends_everything(tmp_path: Path) -> None:
+    workshop = await Workshop(tmp_path / "tools", make_settings(tmp_path / "home", stop_grace=0.5)).open()
+    workshop.add("x", before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")
+    pid = (await workshop.call("x"))["pid"]
+    closing = asyncio.create_task(workshop.close())
+    await until(lambda: not _is(workshop, Lifecycle.ACTIVE))
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert not lives(pid)
+    again = await Workshop(tmp_path / "tools", workshop.settings).open()  # the lock is free
+    await again.close()
+
+
+async def test_T019_every_process_of_a_tool_that_comes_and_goes_is_ended_at_close(tmp_path: Path) -> None:
+    workshop = await Workshop(tmp_path / "tools", make_settings(tmp_path / "home", stop_grace=1)).open()
+    pids = []
+    for _ in range(2):
+        workshop.add("x", before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")
+        pids.append((await workshop.call("x"))["pid"])
+        workshop.supervisor.update([])
+    assert len(set(pids)) == 2
+    await workshop.close()
+    assert not any(lives(pid) for pid in pids)
 
 
 def _is(workshop: Workshop, lifecycle: Lifecycle) -> bool:

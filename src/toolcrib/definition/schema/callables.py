@@ -11,7 +11,6 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from toolcrib.definition.schema.types import UnresolvedNameError
 from toolcrib.errors import DefinitionError
 
 EMPTY = inspect.Parameter.empty
@@ -20,6 +19,10 @@ POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 VARIADIC = inspect.Parameter.VAR_POSITIONAL
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 KEYWORDS = inspect.Parameter.VAR_KEYWORD
+
+
+class UnresolvedNameError(DefinitionError):
+    """An annotation names something that does not exist where it stands."""
 
 
 class Parameter(NamedTuple):
@@ -41,10 +44,16 @@ def name_of(function: Any) -> str:
         function = function.func
     name = getattr(function, "__name__", None)
     if not isinstance(name, str):
-        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(function).__name__).lower()
+        name = snake_case(type(function).__name__)
     if name == "<lambda>":
         raise DefinitionError("A lambda has no name", hint="Give it one: tool(name='…')(lambda …).")
     return name
+
+
+def snake_case(class_name: str) -> str:
+    """The words of a class's name, such as ``http_proxy`` of ``HTTPProxy``."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", class_name)
+    return words.strip("_").lower()
 
 
 def check_callable(function: Any) -> None:
@@ -95,16 +104,19 @@ def call_method(function: Any) -> types.FunctionType | None:
     """The ``__call__`` that was written for a callable object."""
     for base in type(function).__mro__:
         method = vars(base).get("__call__")
+        if isinstance(method, staticmethod):
+            method = method.__func__
         if method is not None:
             return method if isinstance(method, types.FunctionType) else None
     return None
 
 
 def docstring_of(function: Any) -> str | None:
-    """The docstring of what was written; that of its class where ``__call__`` has none."""
-    inner = inner_function(function)
-    text = inner.__doc__
-    if not text and not isinstance(function, (types.FunctionType, types.MethodType, functools.partial)):
+    """The docstring of what was written, else of the method that it overrides, or of the class of a callable object."""
+    text = inner_function(function).__doc__
+    if not text and isinstance(function, types.MethodType):
+        text = inspect.getdoc(function)
+    elif not text and not isinstance(function, (types.FunctionType, functools.partial)):
         text = type(function).__doc__
     return text if isinstance(text, str) else None
 
@@ -121,7 +133,7 @@ def parameters_of(function: Any) -> list[Parameter]:
     if type(plain) is types.FunctionType and not plain.__dict__:
         return _of_code(plain)[bound:]
     try:
-        signature = inspect.signature(function)
+        signature = inspect.signature(function if call_method(function) is None else function.__call__)
     except (ValueError, TypeError) as error:
         raise DefinitionError(
             f"Python does not know the parameters of {function!r}",

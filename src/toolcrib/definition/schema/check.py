@@ -43,6 +43,14 @@ class Compiler:
         self.root = root
         self.exact = exact
         self._references: dict[str, Check | None] = {}
+        self._kept: dict[int, tuple[Any, Check | None]] = {}
+
+    def fits(self, schema: Any, value: Any) -> bool:
+        """Whether ``value`` is valid; ``schema`` is a part of the root, and its check is kept."""
+        kept = self._kept.get(id(schema))
+        if kept is None:
+            kept = self._kept[id(schema)] = (schema, self.compile(schema))
+        return kept[1] is None or not kept[1](value)
 
     def compile(self, schema: Any) -> Check | None:
         """The check of one subschema; None where everything fits."""
@@ -82,10 +90,14 @@ class Compiler:
         usual = _USUAL.get(names[0]) if len(names) == 1 else None
         test = tests[0] if len(tests) == 1 else _any_of(tests)
 
+        wanted = ""
+
         def check(value: Any) -> list[Problem] | None:
+            nonlocal wanted
             if type(value) is usual or test(value):
                 return None
-            return [Problem((), expected(schema), got(value), "type")]
+            wanted = wanted or expected(schema)
+            return [Problem((), wanted, got(value), "type")]
 
         return check
 

@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from toolcrib.definition.schema.check import Check, Compiler
+from toolcrib.definition.schema.check import Compiler
+from toolcrib.definition.schema.keywords import heads_and_rest
 from toolcrib.definition.schema.references import followed
 
 _INTEGER = re.compile(r"\s*([+-]?[0-9]{1,4000})(?:\.0+)?\s*")
@@ -22,31 +23,23 @@ _DEEPEST = 100
 
 
 class Coercion:
-    """Repairs values against the subschemas of one root.
+    """Repairs the values of one call.
 
     Args:
-        root: the schema in which references are looked up.
+        compiler: knows the root in which references are looked up, and what fits.
         notes: where each change is noted, such as ``"coerced:limit"`` (the names of the call record).
     """
 
-    def __init__(self, root: Mapping[str, Any], notes: list[str]) -> None:
-        self._compiler = Compiler(root, exact=True)
-        self._root = root
+    def __init__(self, compiler: Compiler, notes: list[str]) -> None:
+        self._compiler = compiler
+        self._fits = compiler.fits
+        self._root = compiler.root
         self._notes = notes
-        self._checks: dict[int, tuple[Any, Check | None]] = {}
         self._depth = 0
-
-    def fits(self, schema: Any, value: Any) -> bool:
-        """Whether ``value`` is valid as it is."""
-        known = self._checks.get(id(schema))
-        if known is None:
-            known = self._checks[id(schema)] = (schema, self._compiler.compile(schema))
-        check = known[1]
-        return check is None or not check(value)
 
     def repaired(self, schema: Any, value: Any, name: str) -> Any:
         """``value``, or what it was meant to be; ``name`` is the parameter that the notes name."""
-        if self._depth > _DEEPEST or self.fits(schema, value):
+        if self._depth > _DEEPEST or self._fits(schema, value):
             return value
         self._depth += 1
         try:
@@ -64,7 +57,7 @@ class Coercion:
         for key, item in value.items():
             one = declared.get(key, schema.get("additionalProperties", True))
             parameter = name or str(key)
-            if item is None and key in declared and key not in required and not self.fits(one, None):
+            if item is None and key in declared and key not in required and not self._fits(one, None):
                 self._note("null_as_default", parameter)
                 continue
             result[key] = self.repaired(one, item, parameter)
@@ -103,7 +96,7 @@ class Coercion:
         closest = value
         for branch in branches:
             result = self.repaired(branch, value, name)
-            if self.fits(branch, result):
+            if self._fits(branch, result):
                 return result
             if isinstance(value, Mapping) and isinstance(result, Mapping) and len(branches) <= 2:
                 closest = result
@@ -157,15 +150,15 @@ class Coercion:
             return _UNCHANGED
         if not isinstance(value, (list, tuple)):
             return self._wrapped(schema, value, name)
-        heads = schema.get("prefixItems") or ()
-        items = schema.get("items", True)
+        heads, items = heads_and_rest(schema)
         return [self.repaired(heads[i] if i < len(heads) else items, item, name) for i, item in enumerate(value)]
 
     def _wrapped(self, schema: Mapping[str, Any], value: Any, name: str) -> Any:
         before = len(self._notes)
-        heads = schema.get("prefixItems") or ()
-        wrapped = [self.repaired(heads[0] if heads else schema.get("items", True), value, name)]
-        if not self.fits(schema, wrapped):
+        heads, items = heads_and_rest(schema)
+        wrapped = [self.repaired(heads[0] if heads else items, value, name)]
+        check = self._compiler.compile(schema)
+        if check is not None and check(wrapped):
             del self._notes[before:]
             return _UNCHANGED
         self._note("wrapped", name)

@@ -56,13 +56,15 @@ class Facts:
     plain: bool = True
 
     def applied(self, json: dict[str, Any], core: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The two schemas with the constraints and texts added.
+        """The two schemas with the constraints and texts added; ``json`` may be changed for it.
 
         Raises:
             UnknownTypeError: a constraint that does not belong to this type, or that only pydantic understands.
         """
         if not self.limits and self.plain and not self.examples:
-            return ({**json, "description": self.description} if self.description else json), core
+            if self.description:
+                json["description"] = self.description
+            return json, core
         if not self.plain or any(name not in _FITTING.get(core["type"], ()) for name in self.limits):
             from toolcrib.definition.schema.types import UnknownTypeError
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import enum
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 _TIMESTAMP = re.compile(r"\s*[+-]?[0-9]+(\.[0-9]+)?\s*")
@@ -49,6 +50,16 @@ def to_path(kind: type[Any]) -> Callable[[Any], Any]:
     return convert
 
 
+def to_member(values: Iterable[Any]) -> Callable[[Any], Any]:
+    """A validator that makes the members of enums among ``values`` of their values."""
+    members = {(type(one.value), one.value): one for one in values if isinstance(one, enum.Enum)}
+
+    def convert(value: Any) -> Any:
+        return members.get((type(value), value), value) if isinstance(value, (str, int)) else value
+
+    return convert
+
+
 def build(kind: type[Any]) -> Callable[[Any, Callable[[Any], Any]], Any]:
     """A validator that calls the class with the validated fields; instances are kept."""
 
@@ -64,7 +75,6 @@ def jsonable_default(value: Any) -> tuple[bool, Any]:
         return True, value
     import datetime
     import decimal
-    import enum
     import math
     import pathlib
     import uuid

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from json.encoder import encode_basestring
+from typing import Any, NamedTuple
 
 Path = tuple[str | int, ...]
 _SHOWN = 60
 _MOST_NAMES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One reason why a value does not fit a schema.
 
     Attributes:
@@ -53,6 +52,8 @@ def got(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if type(value) is str and len(value) < _SHOWN:
+        return f"string {encode_basestring(value)}"
     text = ""
     try:
         for piece in json.JSONEncoder(ensure_ascii=False).iterencode(value[:200] if isinstance(value, str) else value):

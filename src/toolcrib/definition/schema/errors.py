@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from toolcrib.definition.schema.describe import Problem, got
+from toolcrib.definition.schema.describe import Path, Problem, got
 
 _PREFIXES = (
     "Value error, ",
@@ -17,8 +17,11 @@ _PREFIXES = (
 )
 
 
-def problems(error: Exception, arguments: Mapping[str, Any]) -> list[Problem]:
-    """A validation error as problems with their paths; any other exception as one problem of all the arguments."""
+def problems(error: Exception, arguments: Mapping[str, Any], known: Collection[Path] = ()) -> list[Problem]:
+    """A validation error as problems with their paths; any other exception as one problem of all the arguments.
+
+    What lies at, above or below one of the ``known`` paths is left out.
+    """
     from pydantic_core import ValidationError
 
     if not isinstance(error, ValidationError):
@@ -30,6 +33,8 @@ def problems(error: Exception, arguments: Mapping[str, Any]) -> list[Problem]:
     found: dict[tuple[Any, ...], Problem] = {}
     for detail in error.errors(include_url=False, include_context=False):
         path = path_in(arguments, detail["loc"], missing=detail["type"] == "missing")
+        if any(_overlap(path, one) for one in known):
+            continue
         if detail["type"] == "missing":
             problem = Problem(path, "a value", "nothing (it is required)", "required")
         elif detail["type"] == "extra_forbidden":
@@ -40,6 +45,12 @@ def problems(error: Exception, arguments: Mapping[str, Any]) -> list[Problem]:
     return list(found.values())
 
 
+def _overlap(left: Path, right: Path) -> bool:
+    """Whether one path leads to or through the other."""
+    shorter = min(len(left), len(right))
+    return left[:shorter] == right[:shorter]
+
+
 def expected_text(message: str) -> str:
     """pydantic's sentence without its beginning."""
     for prefix in _PREFIXES:
@@ -48,7 +59,7 @@ def expected_text(message: str) -> str:
     return message[:1].lower() + message[1:]
 
 
-def path_in(arguments: Any, location: Sequence[str | int], *, missing: bool = False) -> tuple[str | int, ...]:
+def path_in(arguments: Any, location: Sequence[str | int], *, missing: bool = False) -> Path:
     """The steps of a location that are steps in the value; pydantic also names the branches of unions there."""
     value: Any = arguments
     path: list[str | int] = []

@@ -124,13 +124,18 @@ def _is_multiple(value: float, step: float) -> bool:
     return abs(quotient - round(quotient)) < 1e-9
 
 
-def _array(compiler: Compiler, schema: Schema) -> Check | None:
-    rest = schema.get("items")
-    first: Sequence[Any] = schema.get("prefixItems") or ()
+def heads_and_rest(schema: Schema) -> tuple[Sequence[Any], Any]:
+    """The schemas of an array's first items, and that of all others."""
+    rest = schema.get("items", True)
     if isinstance(rest, list):
-        first, rest = rest, schema.get("additionalItems")
+        return rest, schema.get("additionalItems", True)
+    return schema.get("prefixItems") or (), rest
+
+
+def _array(compiler: Compiler, schema: Schema) -> Check | None:
+    first, rest = heads_and_rest(schema)
     heads = [compiler.compile(one) for one in first]
-    tail = compiler.compile(rest) if rest is not None else None
+    tail = compiler.compile(rest)
     fewest, most, unique = schema.get("minItems"), schema.get("maxItems"), schema.get("uniqueItems")
     holds = compiler.compile(schema["contains"]) if "contains" in schema else None
     if not any(heads) and tail is None and fewest is None and most is None and not unique and "contains" not in schema:

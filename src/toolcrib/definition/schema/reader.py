@@ -13,14 +13,24 @@ from toolcrib.definition.context import Context
 from toolcrib.definition.injection import WHOLE_CONTEXT, Injected
 from toolcrib.definition.result import ToolResult
 from toolcrib.definition.schema import callables, foreign
-from toolcrib.definition.schema.callables import EMPTY, KEYWORDS, POSITIONAL_ONLY, VARIADIC, Parameter
+from toolcrib.definition.schema.callables import (
+    EMPTY,
+    KEYWORD,
+    KEYWORDS,
+    POSITIONAL_ONLY,
+    VARIADIC,
+    Parameter,
+    UnresolvedNameError,
+)
 from toolcrib.definition.schema.constraints import MISSING, Facts, is_field, read_field
-from toolcrib.definition.schema.structures import with_default
-from toolcrib.definition.schema.types import Types, UnknownTypeError, UnresolvedNameError
+from toolcrib.definition.schema.structures import is_typed_dict, members_of, with_default
+from toolcrib.definition.schema.types import Types, UnknownTypeError
 from toolcrib.errors import DefinitionError
 
 Json = dict[str, Any]
-_CONTEXTS = [Context, Context | None]
+_CONTEXT_OR_NONE = Context | None
+OMITTED = object()
+"""The default of a parameter that need not be given and has none: a member of ``**kwargs: Unpack[…]``."""
 
 
 class Member(NamedTuple):
@@ -115,7 +125,7 @@ class Reader:
         """
         compiled = self._compiled
         compiled.injected.update(injected)
-        parameters = callables.parameters_of(self._function)
+        parameters = self._unpacked(callables.parameters_of(self._function))
         for parameter in parameters:
             try:
                 self._parameter(parameter, texts.get(parameter.name), typed=typed)
@@ -126,6 +136,22 @@ class Reader:
             compiled.by_pydantic = bool(self._foreign)
             self._finish(parameters)
         return compiled
+
+    def _unpacked(self, parameters: list[Parameter]) -> list[Parameter]:
+        """The parameters, with the members of a typed dictionary in place of ``**kwargs: Unpack[…]``."""
+        if not parameters or parameters[-1].kind is not KEYWORDS:
+            return parameters
+        *others, last = parameters
+        try:
+            annotation, _ = self._types.annotated(last.annotation)
+        except UnresolvedNameError:  # `_parameter` says so
+            return parameters
+        (kind,) = typing.get_args(annotation) or (None,)
+        if getattr(typing.get_origin(annotation), "_name", "") != "Unpack" or not is_typed_dict(kind):
+            return parameters
+        return others + [
+            Parameter(name, KEYWORD, hint, EMPTY if required else OMITTED) for name, hint, required in members_of(kind)
+        ]
 
     def _parameter(self, parameter: Parameter, text: str | None, *, typed: bool) -> None:
         name, kind, annotation, default = parameter
@@ -178,11 +204,11 @@ class Reader:
             if one is Injected or type(one) is Injected:
                 mark = one
         if mark is not None:
-            self._compiled.injected[name] = (mark.name if isinstance(mark, Injected) else None) or name
+            self._compiled.injected[name] = mark.source(name) if isinstance(mark, Injected) else name
             if mark is default:
                 self._compiled.defaults.pop(name, None)
             return True
-        if plain in _CONTEXTS:
+        if plain is Context or (Context in getattr(plain, "__args__", ()) and plain == _CONTEXT_OR_NONE):
             self._compiled.injected[name] = WHOLE_CONTEXT
             return True
         return False

@@ -38,6 +38,8 @@ def followed(root: Mapping[str, Any], schema: Any) -> Any:
     Raises:
         DefinitionError: the chain leads back to itself.
     """
+    if type(schema) is dict and "$ref" not in schema:
+        return schema
     seen: set[str] = set()
     while isinstance(schema, Mapping) and isinstance(schema.get("$ref"), str):
         reference = schema["$ref"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from toolcrib.definition import docstrings
-from toolcrib.definition.schema import callables, errors
-from toolcrib.definition.schema.describe import Problem
-from toolcrib.definition.schema.reader import Compiled, Reader
+from toolcrib.definition.schema import callables
 from toolcrib.errors import DefinitionError
+
+if TYPE_CHECKING:
+    from toolcrib.definition.docstrings import Docstring
+    from toolcrib.definition.schema.reader import Compiled
 
 
 class Signature:
@@ -54,7 +55,7 @@ class Signature:
         self._injected = injected
         self._explicit = parameters
         self._compiled: Compiled | None = None
-        self._docs: docstrings.Docstring | None = None
+        self._docs: Docstring | None = None
         self._validator: Any = None
         self._local_names: Mapping[str, Any] = {}
         self._output: tuple[Mapping[str, Any] | None] | None = None
@@ -77,10 +78,12 @@ class Signature:
         return self.docs.description
 
     @property
-    def docs(self) -> docstrings.Docstring:
+    def docs(self) -> Docstring:
         """The docstring, read."""
         if self._docs is None:
-            self._docs = docstrings.parse(callables.docstring_of(self.function))
+            from toolcrib.definition.docstrings import parse
+
+            self._docs = parse(callables.docstring_of(self.function))
         return self._docs
 
     @property
@@ -97,6 +100,8 @@ class Signature:
     def output_schema(self) -> Mapping[str, Any] | None:
         """JSON Schema of the result, where the return annotation says something about it."""
         if self._output is None:
+            from toolcrib.definition.schema.reader import Reader
+
             self._output = (Reader(self.function, self._closed, self._local_names).output(),)
         return self._output[0]
 
@@ -118,6 +123,8 @@ class Signature:
         return self._compiled
 
     def _read(self) -> Compiled:
+        from toolcrib.definition.schema.reader import Reader
+
         texts = self.docs.parameters
         reader = Reader(self.function, self._closed, self._local_names)
         return reader.read(texts, self._injected or {}, typed=self.typed)
@@ -126,7 +133,7 @@ class Signature:
         """The values of the function's parameters, instances where its types say so.
 
         Raises:
-            pydantic_core.ValidationError: the arguments do not fit exactly; `problems` explains it.
+            pydantic_core.ValidationError: the arguments do not fit exactly; `schema.errors` explains it.
         """
         compiled = self.compile()
         validator = self._validator or self._build()
@@ -141,9 +148,11 @@ class Signature:
 
     def lenient(self, arguments: dict[str, Any], cause: Exception) -> dict[str, Any] | None:
         """The values by pydantic's own conversions, where nothing but text stood in the way of the strict ones."""
+        if not self.compile().by_pydantic:
+            return None
         from pydantic_core import ValidationError
 
-        if not self.compile().by_pydantic or not isinstance(cause, ValidationError):
+        if not isinstance(cause, ValidationError):
             return None
         if not all(
             isinstance(one["input"], str) and one["type"] != "string_type" for one in cause.errors(include_url=False)
@@ -178,10 +187,6 @@ class Signature:
             raise DefinitionError(f"The tool {self.name!r} cannot be defined: {error}") from error
         compiled.members, compiled.definitions, compiled.extras = (), (), None
         return self._validator
-
-    def problems(self, error: Exception, arguments: Mapping[str, Any]) -> list[Problem]:
-        """What `values` raised, as problems of the arguments."""
-        return errors.problems(error, arguments)
 
     def placed(self, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Values by parameter as positional and keyword arguments."""

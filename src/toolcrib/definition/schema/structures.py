@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import typing
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.definition.schema import conversions
+from toolcrib.definition.schema.callables import UnresolvedNameError
 from toolcrib.definition.schema.constraints import MISSING, Facts, is_field
-from toolcrib.definition.schema.types import Core, Json, Pair, UnknownTypeError, UnresolvedNameError
+from toolcrib.definition.schema.types import Core, Json, Pair, UnknownTypeError
 
 if TYPE_CHECKING:
     from toolcrib.definition.schema.types import Types
@@ -73,13 +75,19 @@ def _dataclass(types: Types, kind: type[Any]) -> Pair:
 
 def _typed_dict(types: Types, kind: type[Any]) -> Pair:
     members = Members(types)
+    for name, hint, required in members_of(kind):
+        members.add(name, hint, MISSING, required=required)
+    return members.finish(kind)
+
+
+def members_of(kind: Any) -> Iterator[tuple[str, Any, bool]]:
+    """Name, annotation and whether it must be given, of each member of a typed dictionary."""
     for name, hint in hints_of(kind).items():
         required = name in kind.__required_keys__
         while (qualifier := getattr(typing.get_origin(hint), "_name", "")) in (*_REQUIRED, "ReadOnly"):
             required = _REQUIRED.get(qualifier, required)
             (hint,) = typing.get_args(hint)
-        members.add(name, hint, MISSING, required=required)
-    return members.finish(kind)
+        yield name, hint, required
 
 
 _REQUIRED = {"Required": True, "NotRequired": False}
@@ -128,11 +136,11 @@ def member(types: Types, kind: Any, facts: Facts) -> Pair:
 
 
 def with_default(json: Json, default: Any) -> Json:
-    """A schema that shows the default, and allows null where that is the default."""
+    """The schema, which now shows the default where JSON can."""
     shown, value = conversions.jsonable_default(default)
-    if not shown:
-        return json
-    return {**json, "default": value}
+    if shown:
+        json["default"] = value
+    return json
 
 
 def _own_docstring(kind: type[Any]) -> str | None:

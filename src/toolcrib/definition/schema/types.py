@@ -13,7 +13,6 @@ from typing import Any, ForwardRef, Literal, Union
 
 from toolcrib.definition.schema import conversions
 from toolcrib.definition.schema.constraints import Facts, read_metadata
-from toolcrib.errors import DefinitionError
 
 Json = dict[str, Any]
 Core = dict[str, Any]
@@ -69,10 +68,6 @@ _NO_ITEM = object()
 
 class UnknownTypeError(Exception):
     """A type that only pydantic knows."""
-
-
-class UnresolvedNameError(DefinitionError):
-    """An annotation names something that does not exist where it stands."""
 
 
 class Types:
@@ -262,15 +257,18 @@ def flat(schemas: list[Json]) -> list[Json]:
 
 def literal(values: tuple[Any, ...]) -> Pair:
     """The schemas of ``Literal``: an enum of each JSON type that occurs."""
-    if any(not isinstance(value, (str, int, bool, type(None))) or isinstance(value, enum.Enum) for value in values):
+    shown = [value.value if isinstance(value, enum.Enum) else value for value in values]
+    if not all(isinstance(value, (str, int, type(None))) for value in shown):
         raise UnknownTypeError(values)
     groups: dict[str, list[Any]] = {}
-    for value in values:
+    for value in shown:
         groups.setdefault(_json_type(value), []).append(value)
     branches: list[Json] = [
         {"type": name} if name == "null" else {"type": name, "enum": members} for name, members in groups.items()
     ]
     core: Core = {"type": "literal", "expected": list(values)}
+    if shown != list(values):
+        core = _before(conversions.to_member(values), core)
     if "integer" in groups and "boolean" not in groups:
         core = _before(conversions.no_boolean, core)
     return (branches[0] if len(branches) == 1 else {"anyOf": branches}), core

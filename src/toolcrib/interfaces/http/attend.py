@@ -38,7 +38,8 @@ async def attend(
             status, body = await work
         except Exception as error:
             status, body = describe(error)
-        await attendant.leave()
+        if attendant.has_begun:
+            await attendant.leave()
         await _answer(attendant, send, status, body)
     except asyncio.CancelledError:
         if attendant.client_left:
@@ -60,23 +61,30 @@ async def _answer(attendant: _Attendant, send: Send, status: int, body: bytes) -
 
 
 class _Attendant:
+    """Waits for the client to leave, and sends the beats; does nothing at all for `PATIENCE`."""
+
+    streaming = False
+    client_left = False
+    _task: asyncio.Task[None] | None = None
+    _beating = False
+    _wanted = True
+
     def __init__(self, receive: Receive, send: Send, heartbeat: float) -> None:
         self._receive = receive
         self._send = send
         self._heartbeat = heartbeat
         self._loop = asyncio.get_running_loop()
-        self._due = self._loop.time() + heartbeat
-        self._timer = self._loop.call_later(min(PATIENCE, heartbeat), self._begin)
-        self._task: asyncio.Task[None] | None = None
-        self._beating = False
-        self._wanted = True
-        caller = asyncio.current_task()
+        caller = asyncio.current_task(self._loop)
         assert caller is not None
         self.caller = caller
-        self.streaming = False
-        self.client_left = False
+        self._timer = self._loop.call_later(min(PATIENCE, heartbeat), self._begin)
+
+    @property
+    def has_begun(self) -> bool:
+        return self._task is not None
 
     def _begin(self) -> None:
+        self._due = self._loop.time() + max(0.0, self._heartbeat - PATIENCE)
         self._task = self._loop.create_task(self._attend())
 
     async def _attend(self) -> None:

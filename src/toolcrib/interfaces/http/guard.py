@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from toolcrib.interfaces.http.answers import RequestFault, send_error
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?", re.IGNORECASE)
@@ -31,15 +29,10 @@ class Guard:
         app: what it guards.
         host: the address or name the service binds.
         request_limit: bytes a request body may have.
-        direct: applications by path that get the POST requests without passing through ``app``, for those whose every
-            microsecond counts.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, host: str, request_limit: int, direct: Mapping[str, ASGIApp] | None = None
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, host: str, request_limit: int) -> None:
         self._app = app
-        self._direct = direct or {}
         self._names = {"127.0.0.1", "localhost", "::1", host.strip("[]").lower()}
         self._limit = request_limit
 
@@ -60,8 +53,7 @@ class Guard:
             announced = self._check(scope)
             if scope["type"] == "http" and announced is None:
                 receive = self._counted(receive)
-            app = self._direct.get(scope["path"], self._app) if scope.get("method") == "POST" else self._app
-            await app(scope, receive, answer)
+            await self._app(scope, receive, answer)
         except Exception as error:
             if started:
                 raise

@@ -8,11 +8,12 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from toolcrib.errors import PortTakenError, ServiceError
 from toolcrib.interfaces.http.guard import is_loopback
+from toolcrib.runtime.ports import holder_of
 
 if TYPE_CHECKING:
     import uvicorn
@@ -73,8 +74,10 @@ def _make_server(crib: Crib, started: asyncio.Event) -> uvicorn.Server:
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         # uvicorn would log a traceback for every call that it cancels when it stops.
-        with suppress(asyncio.CancelledError):
+        try:
             await app(scope, receive, send)
+        except asyncio.CancelledError:
+            return
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -163,26 +166,11 @@ def url_of(host: str, port: int) -> str:
 
 def _cannot_listen(host: str, port: int, error: OSError) -> ServiceError:
     if error.errno == errno.EADDRINUSE:
-        holder = holder_of(port)
+        text = str(holder_of(port))
         return PortTakenError(
-            f"Port {port} is taken by {holder or 'another program'}",
+            text[0].upper() + text[1:],
             hint="Choose another port with --port, or stop that program.",
         )
     if error.errno == errno.EACCES:
         return ServiceError(f"Port {port} is reserved for the system", hint="Choose a port from 1024 on with --port.")
     return ServiceError(f"{host}:{port} cannot be bound: {error.strerror}", hint="Use 127.0.0.1 and a free port.")
-
-
-def holder_of(port: int) -> str | None:
-    """Which program listens on a TCP port of this machine, with its process id, where that can be seen."""
-    import psutil
-
-    with suppress(psutil.Error, OSError):
-        for connection in psutil.net_connections(kind="tcp"):
-            if connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr.port == port:
-                if connection.pid is None:
-                    return None
-                process = psutil.Process(connection.pid)
-                command = " ".join(process.cmdline())[:120] or process.name()
-                return f"{process.name()} (pid {connection.pid}: {command})"
-    return None

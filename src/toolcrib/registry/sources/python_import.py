@@ -29,7 +29,7 @@ MOST_OUTPUT = 64 * 1024
 """Characters that a file may print while it is loaded."""
 
 _LAST_WORDS = 1.0
-_SHOWN_OUTPUT = 2000
+_SHOWN_OUTPUT = 500
 
 logger = logging.getLogger("toolcrib")
 

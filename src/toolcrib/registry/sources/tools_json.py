@@ -152,7 +152,8 @@ class ToolsJson:
         raise reader.problem(
             ("module",),
             f"{module} may not be imported: only {', '.join(self._modules) or 'nothing'}",
-            hint=f"Importing runs its code. If you trust it, allow it: ToolsJson(…, modules=[…, {module!r}]).",
+            hint=f"Importing runs its code. If you trust it, allow it: ToolsJson(…, modules=[…, {module!r}]), "
+            "or in TOOLCRIB_TOOLS_JSON_MODULES.",
         )
 
     def _allows(self, module: str) -> bool:

@@ -1,0 +1,36 @@
+"""FastMCP: ``FastMCP.call_tool``, without a wire."""
+
+# mypy: disable-error-code="import-not-found"
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fastmcp import FastMCP
+
+from benchmarks.peers.mcp_form import entry
+
+
+class Peer:
+    """A server that is asked in its own process."""
+
+    asynchronous = True
+
+    def __init__(self) -> None:
+        self.server: Any = FastMCP("benchmark")
+
+    def define(self, functions: Sequence[Callable[..., Any]]) -> None:
+        for function in functions:
+            self.server.tool(function)
+
+    def schemas(self) -> list[dict[str, Any]]:
+        return [entry(tool.to_mcp_tool()) for tool in asyncio.run(self.server.list_tools())]
+
+    async def open(self) -> None:
+        pass
+
+    async def call(self, name: str, arguments: str) -> str:
+        answer = await self.server.call_tool(name, json.loads(arguments))
+        return str(answer.content[0].text)
