@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from toolcrib.definition.result import ToolResultStatus as ToolResultStatus
     from toolcrib.definition.tool import ToolDefinition as Tool
     from toolcrib.definition.tool import ToolDefinition as ToolDefinition
+    from toolcrib.execution.executor import ToolExecutor as ToolExecutor
     from toolcrib.registry.registry import ToolRegistry as ToolRegistry
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Injected",
     "Tool",
     "ToolDefinition",
+    "ToolExecutor",
     "ToolRegistry",
     "ToolResult",
     "ToolResultStatus",
@@ -59,6 +61,7 @@ _HOMES = {
     "Injected": ("definition.injection", "Injected"),
     "Tool": ("definition.tool", "ToolDefinition"),
     "ToolDefinition": ("definition.tool", "ToolDefinition"),
+    "ToolExecutor": ("execution.executor", "ToolExecutor"),
     "ToolRegistry": ("registry.registry", "ToolRegistry"),
     "ToolResult": ("definition.result", "ToolResult"),
     "ToolResultStatus": ("definition.result", "ToolResultStatus"),

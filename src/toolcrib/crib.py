@@ -131,19 +131,21 @@ class Crib:
         return self._make_pipeline({"inprocess": InProcessRunner()}, self.__dict__.get("settings"))
 
     def _make_pipeline(self, runners: Mapping[Runtime, Runner], settings: Settings | None) -> Pipeline:
+        from toolcrib.execution.cache import ResultCache
         from toolcrib.execution.pipeline import Pipeline
 
         def artifacts() -> ArtifactStore:
             return self.artifacts
 
         if settings is None:
-            return Pipeline(self.registry, runners, artifacts)
+            return Pipeline(self.registry, runners, artifacts, cache=ResultCache())
         return Pipeline(
             self.registry,
             runners,
             artifacts,
             timeout=settings.timeout,
             output_validation=settings.output_validation,
+            cache=ResultCache(),
         )
 
     async def run(

@@ -23,9 +23,6 @@ GAPS = {
 
 BLOCKS = Blocks("s1", GAPS)
 
-EXECUTOR = pytest.mark.xfail(
-    strict=True, raises=(ImportError, AttributeError), reason="ToolExecutor comes with the execution pipeline"
-)
 FILE_TOOLS = pytest.mark.xfail(
     strict=True, raises=(ImportError, AttributeError), reason="file tools and projects come with the built-in tools"
 )
@@ -72,7 +69,6 @@ def test_N013_the_call_record_of_the_document_is_json() -> None:
     assert [type(record[key]) for key in ("result", "success", "skipped")] == [str, bool, bool]
 
 
-@EXECUTOR
 def test_N013_a_call_is_recorded_with_the_keys_of_the_document(crib: Crib) -> None:
     run("my_tool", tool=imported("tool", "backend.tools"))
     executor = imported("ToolExecutor", "backend.tools")(crib.registry)
@@ -106,7 +102,6 @@ def test_N017_the_documents_injection_does_what_it_says(name: str, context: Any,
     assert arguments == expected
 
 
-@EXECUTOR
 @pytest.mark.parametrize(("name", "context", "expected"), INJECTIONS)
 def test_N017_our_injection_does_the_same(name: str, context: Any, expected: dict[str, str]) -> None:
     arguments: dict[str, str] = {}
@@ -114,7 +109,6 @@ def test_N017_our_injection_does_the_same(name: str, context: Any, expected: dic
     assert arguments == expected
 
 
-@EXECUTOR
 def test_N019_the_chat_service_runs_calls_with_its_context(crib: Crib) -> None:
     seen: list[Any] = []
     parameters = {"type": "object", "properties": {}}

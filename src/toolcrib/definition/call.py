@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,7 +34,8 @@ class Deadline:
         return max(0.0, self.at - time.monotonic())
 
 
-def _new_id() -> str:
+def new_id() -> str:
+    """An id for a call that has none."""
     return f"call_{random.getrandbits(64):016x}"  # noqa: S311 (to be told apart, not to be secret)
 
 
@@ -47,11 +48,19 @@ class ToolCall:
         arguments: its arguments by name; a stage that changes them replaces the mapping, the caller's is never mutated.
         context: who calls; never from the model.
         id: unique within its batch.
+        values: the validated arguments as the handler gets them; None = not validated yet, or no longer what they are.
+        key: what makes another call the same as this; None = nothing does, or it is not known yet.
+        cached: whether the result was remembered instead of computed.
+        on_progress: told what the tool says about its progress: done, total, message.
         notes: what the pipeline did to the arguments, such as ``"ignored:color"`` (names in FORMS).
     """
 
     tool: ToolDefinition
     arguments: Mapping[str, Any]
     context: Context = field(default_factory=Context)
-    id: str = field(default_factory=_new_id)
+    id: str = field(default_factory=new_id)
     notes: list[str] = field(default_factory=list)
+    values: dict[str, Any] | None = None
+    key: str | None = None
+    cached: bool = False
+    on_progress: Callable[[float | None, float | None, str | None], None] | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, overload
 from toolcrib.definition.schema import callables
 from toolcrib.definition.schema.signature import Signature
 from toolcrib.definition.tool import Effects, Risk, Texts, ToolDefinition
+from toolcrib.errors import DefinitionError
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -30,6 +31,15 @@ class ToolFacts(TypedDict, total=False):
     require_confirmation: bool
     requires: tuple[str, ...]
     timeout: float | None
+    cache: bool | float | None
+    dedup: bool | None
+    dedup_key: Callable[[Mapping[str, Any]], Any] | None
+    reads: tuple[str, ...]
+    mutates: tuple[str, ...]
+    exclusive: bool
+    concurrency: int | None
+    run_in_thread: bool
+    max_depth: int | None
     output_schema: Mapping[str, Any] | None
     examples: tuple[str, ...]
     intents: Mapping[str, Literal["recommended", "alternative"]]
@@ -111,6 +121,7 @@ def define(
     """
     callables.check_callable(function)
     tool_name = callables.name_of(function) if name is None else name
+    _check_facts(tool_name, facts)
     signature = _signature(function, tool_name, parameters, facts)
     if description is None and signature is None:
         from toolcrib.definition.docstrings import parse
@@ -127,6 +138,20 @@ def define(
     if tool.source is None:
         tool.source = getattr(function, "__module__", None)
     return tool
+
+
+def _check_facts(name: str, facts: ToolFacts) -> None:
+    cache = facts.get("cache")
+    if cache and facts.get("effects") in ("write", "external"):
+        raise DefinitionError(
+            f"The tool {name!r} has effects={facts.get('effects')!r} and cache={cache!r}: the second of two actions "
+            "would not be carried out",
+            hint="Leave cache out, or declare effects='read'.",
+        )
+    for fact in ("concurrency", "max_depth"):
+        value = facts.get(fact)
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise DefinitionError(f"The tool {name!r} has {fact}={value!r}", hint="It is a whole number from 1 on.")
 
 
 def _signature(

@@ -75,6 +75,8 @@ def injected_values(tool: ToolDefinition, context: Context) -> dict[str, Any]:
                 values[parameter] = service
             continue
         value = getattr(context, attribute, None)
+        if value is None and context.extra:
+            value = context.extra.get(attribute)
         if value is None and (tool.signature is None or optional):
             continue
         if value is None and not hasattr(context, attribute):
@@ -100,16 +102,21 @@ def _service(tool: ToolDefinition, name: str, context: Context, *, optional: boo
 def injections(tool: ToolDefinition) -> Mapping[str, str]:
     """The tool's injected parameters.
 
-    A handler of one dict whose name starts with ``file_`` has ``project_id`` without saying so, as in S1 (§11.4).
+    A handler of one dict whose name starts with ``file_`` has ``project_id`` without saying so, and ``multi_agent`` has
+    ``_model`` and ``_project_id``, as in S1 (§11.4).
     """
-    if tool.injected or tool.signature is not None or tool.handler is None or not tool.name.startswith("file_"):
+    if tool.injected or tool.signature is not None or tool.handler is None:
+        return tool.injected
+    implied = _IMPLIED if tool.name.startswith("file_") else _OF_AGENTS if tool.name == "multi_agent" else None
+    if implied is None:
         return tool.injected
     from toolcrib.definition.base_tool import action_of
 
-    return _IMPLIED if action_of(tool) is None else tool.injected
+    return implied if action_of(tool) is None else tool.injected
 
 
 _IMPLIED: Mapping[str, str] = {"project_id": "project_id"}
+_OF_AGENTS: Mapping[str, str] = {"_model": "model", "_project_id": "project_id"}
 
 
 def without(schema: Mapping[str, Any], names: Mapping[str, Any]) -> Mapping[str, Any]:

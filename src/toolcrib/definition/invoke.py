@@ -39,7 +39,10 @@ def calls_async(handler: Any) -> bool:
 
 
 def bind(
-    tool: ToolDefinition, arguments: Mapping[str, Any] | None, context: Context | None = None
+    tool: ToolDefinition,
+    arguments: Mapping[str, Any] | None,
+    context: Context | None = None,
+    values: dict[str, Any] | None = None,
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What the handler is called with: positional and keyword arguments, injected ones included.
 
@@ -47,12 +50,14 @@ def bind(
         tool: a tool of this process.
         arguments: its arguments; they are validated again, and typed parameters get instances.
         context: where injected parameters come from.
+        values: what `Validator.prepare` made of the arguments, where it has run already; it is used up.
 
     Raises:
         InvalidParamsError: the arguments do not fit.
         DependencyMissingError: the context lacks what the tool needs.
     """
-    values = validator_of(tool).values(arguments)
+    if values is None:
+        values = validator_of(tool).values(arguments)
     if context is not None and context.services is not None:
         for name in tool.requires:
             context.services.require(name, needed_by=tool.name)
@@ -84,9 +89,9 @@ async def call_handler(
     """
     handler, positional, keywords = _prepared(tool, arguments, context)
     if in_thread is not None and is_sync(tool):
-        value = await in_thread(lambda: _collected(handler(*positional, **keywords)))
+        value = await in_thread(lambda: collected(handler(*positional, **keywords)))
     else:
-        value = _collected(handler(*positional, **keywords))
+        value = collected(handler(*positional, **keywords))
     return await settled(value)
 
 
@@ -111,7 +116,7 @@ def _prepared(
     return handler, *bind(tool, arguments, context)
 
 
-def _collected(value: Any) -> Any:
+def collected(value: Any) -> Any:
     """A generator's returned value where it returns one, else the list of what it yields; anything else as it is."""
     if type(value) is not types.GeneratorType:
         return value
@@ -138,7 +143,7 @@ def invoke(tool: ToolDefinition, arguments: Mapping[str, Any] | None, context: C
         handler, positional, keywords = _prepared(tool, arguments, context)
         value = handler(*positional, **keywords)
         if type(value) not in _PLAIN:
-            value = _collected(value)
+            value = collected(value)
             if inspect.isawaitable(value) or inspect.isasyncgen(value):
                 value = _finished(value)
         return ToolResult.of(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -25,6 +25,23 @@ class Runner(Protocol):
 
         A `CallError` may be raised instead; the pipeline turns it into the result. Cancelling the task ends the call.
         """
+        ...
+
+
+class RunningCall(Protocol):
+    """What a running tool may do by way of its `Context`."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody waits for it any more."""
+        ...
+
+    def call(self, name: str, arguments: Mapping[str, Any], timeout: float | None) -> Any:
+        """Call another tool."""
+        ...
+
+    def progress(self, done: float | None, total: float | None, message: str | None) -> None:
+        """Tell how far it is."""
         ...
 
 

@@ -70,6 +70,16 @@ class ToolDefinition:
         requires: names of services without which it cannot run; while one is missing it is shown as waiting for it.
             A tool of several actions says it in its class.
         timeout: seconds one call may take; None = the default of 600.
+        cache: whether a result may be given again for the same arguments; a number = for so many seconds; None = not
+            said. Tools that write or reach outside are never cached.
+        dedup: whether identical calls of one batch run once; None = unless ``effects`` is ``external``.
+        dedup_key: what makes two calls the same, computed from the validated arguments; None = all of them.
+        reads, mutates: resources by names of your choice; once a call that mutates one has run, results that were read
+            from it are no longer given again. A tool's name and category are such names too.
+        exclusive: whether it runs alone among the calls of its batch.
+        concurrency: calls of it that may run at once; None = no limit of its own.
+        run_in_thread: false = a synchronous handler is called on the event loop's thread, for libraries bound to one.
+        max_depth: how often it may stand in one chain of calls by way of `Context.call`.
         output_schema: JSON Schema of the result.
         examples: sentences that a user would say, in any language.
         intents: intent → ``recommended`` or ``alternative``.
@@ -106,6 +116,15 @@ class ToolDefinition:
     require_confirmation: bool = False
     requires: tuple[str, ...] = ()
     timeout: float | None = None
+    cache: bool | float | None = None
+    dedup: bool | None = None
+    dedup_key: Callable[[Mapping[str, Any]], Any] | None = None
+    reads: tuple[str, ...] = ()
+    mutates: tuple[str, ...] = ()
+    exclusive: bool = False
+    concurrency: int | None = None
+    run_in_thread: bool = True
+    max_depth: int | None = None
     output_schema: Mapping[str, Any] | None = None
     examples: tuple[str, ...] = ()
     intents: Mapping[str, Literal["recommended", "alternative"]] = field(default_factory=dict)
@@ -132,6 +151,11 @@ class ToolDefinition:
     def runtime(self) -> Runtime:
         """The kind of place it lives in."""
         return "inprocess" if self.deployment is None else self.deployment.runtime
+
+    @property
+    def writes(self) -> bool:
+        """Whether it is declared to change something."""
+        return self.effects in ("write", "external")
 
     def to_openai_format(self) -> dict[str, Any]:
         """The tool as an entry of an OpenAI ``tools`` list (contract N002)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,24 +12,29 @@ from typing import Any, Literal
 from toolcrib.definition.call import Deadline, ToolCall
 from toolcrib.definition.context import Context
 from toolcrib.definition.deployment import Runtime
+from toolcrib.definition.injection import WHOLE_CONTEXT, injections
+from toolcrib.definition.invoke import failure
 from toolcrib.definition.ports import ArtifactStore, Runner
 from toolcrib.definition.result import ToolResult
 from toolcrib.definition.tool import ToolDefinition
-from toolcrib.definition.validation import output_check, validate
+from toolcrib.definition.validation import output_check, validator_of
 from toolcrib.errors import CallError, DeadlineExceeded, DependencyMissingError, OutputMismatchError
 from toolcrib.execution import references
+from toolcrib.execution.cache import ResultCache
+from toolcrib.execution.keys import call_key
+from toolcrib.execution.limits import TimeLimit
+from toolcrib.execution.nesting import Frame, RunningTool, check_depth, current_frame
+from toolcrib.execution.slots import Slots
 from toolcrib.registry.registry import ToolRegistry
 
 logger = logging.getLogger("toolcrib.execution")
-
-NOBODY = Context()
-
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
     """What is derived from a tool once, not at every call."""
 
     tool: ToolDefinition
+    takes_context: bool
     binary_inputs: tuple[references.Path, ...]
     binary_outputs: tuple[references.Path, ...]
     output_problems: Callable[[Any], list[str]] | None
@@ -37,6 +43,8 @@ class _Facts:
 class Pipeline:
     """Turns a name and arguments into exactly one `ToolResult`, whatever happens in between.
 
+    Each stage is one function that reads and changes a `ToolCall`, or ends it with its result.
+
     Args:
         registry: where names are resolved.
         runners: who runs a tool, by the kind of place it lives in. One whose attribute ``keeps_deadline`` is true ends
@@ -44,6 +52,7 @@ class Pipeline:
         artifacts: gives the store that references in arguments and results point into, when there are any.
         timeout: seconds a call may take where neither caller nor tool says.
         output_validation: whether an answer that does not fit its output schema is ignored, logged or an error.
+        cache: where results of tools that allow it are remembered; None = nowhere.
     """
 
     def __init__(
@@ -54,13 +63,17 @@ class Pipeline:
         *,
         timeout: float = 600.0,
         output_validation: Literal["off", "warn", "error"] = "warn",
+        cache: ResultCache | None = None,
     ) -> None:
-        self._registry = registry
+        self.registry = registry
+        self.cache = cache
         self._runners = runners
         self._artifacts = artifacts
         self._timeout = timeout
         self._output_validation = output_validation
         self._facts: dict[str, _Facts] = {}
+        self._slots = Slots()
+        self._nobody = Context(services=registry.services)
 
     async def run(
         self,
@@ -84,61 +97,150 @@ class Pipeline:
             The one result. Only cancellation of the task raises.
         """
         try:
-            tool = self._registry.resolve(name)
-            call = ToolCall(tool, arguments, context or NOBODY)
-            await self._prepare(call)
-            deadline = Deadline(timeout or tool.timeout or self._timeout)
-            result = await self._run(call, deadline)
-            return await self._shape(tool, result, as_references)
+            call = ToolCall(self.registry.resolve(name), arguments, context or self._nobody, "")
+        except CallError as error:
+            return ToolResult.from_error(error)
+        return await self.carry_out(call, timeout=timeout, as_references=as_references)
+
+    async def carry_out(
+        self, call: ToolCall, *, timeout: float | None = None, as_references: bool = False
+    ) -> ToolResult:
+        """Carry out a call of a tool that is known; as `run`. It may have been prepared already."""
+        try:
+            if call.values is None:
+                self.prepare(call)
+            facts = self._facts_of(call.tool)
+            parent = current_frame.get()
+            seconds = timeout or call.tool.timeout or self._timeout
+            lifetime = self.cache.lifetime(call.tool) if self.cache is not None else 0.0
+            if call.key is None and lifetime > 0:
+                call.key = call_key(call)
+            if parent is not None:
+                check_depth(call, parent)
+            if lifetime > 0 and call.key is not None:
+                result = await self._remembered(call, facts, seconds, parent)
+            else:
+                result = await self._execute(call, facts, seconds, parent)
+            return await self._shape(facts, result, as_references) if result.success else result
         except CallError as error:
             return ToolResult.from_error(error)
         except Exception as error:
-            logger.exception("Call of %s failed", name)
-            return ToolResult.from_error(error)
+            logger.exception("Call of %s failed", call.tool.name)
+            return failure(error)
 
-    async def _prepare(self, call: ToolCall) -> None:
-        call.arguments = validate(call.tool, call.arguments, call.notes)
-        facts = self._facts_of(call.tool)
+    def prepare(self, call: ToolCall) -> None:
+        """Validate and repair the arguments; what is sent for injected parameters is dropped.
+
+        Raises:
+            InvalidParamsError: they do not fit.
+        """
+        call.arguments, call.values = validator_of(call.tool).prepare(unshared(call.arguments), call.notes)
+        if call.context.services is None:
+            call.context = dataclasses.replace(call.context, services=self.registry.services)
+
+    async def _remembered(self, call: ToolCall, facts: _Facts, seconds: float, parent: Frame | None) -> ToolResult:
+        """The result of an earlier call, of one that is under way, or of this one."""
+        cache, key = self.cache, call.key
+        assert cache is not None
+        assert key is not None
+        while True:
+            result = cache.get(key, call.tool)
+            if result is None and parent is None:
+                flight = cache.join(key)
+                if flight is None:
+                    return await self._fly(call, facts, seconds, cache, key)
+                result = await flight.wait()
+            elif result is None:  # a call made by a tool waits for no other, so that none waits in a circle
+                return await self._compute(call, facts, seconds, parent, cache, key)
+            if result is not None:
+                call.cached = True
+                return result
+
+    async def _fly(self, call: ToolCall, facts: _Facts, seconds: float, cache: ResultCache, key: str) -> ToolResult:
+        result: ToolResult | None = None
+        try:
+            result = await self._compute(call, facts, seconds, None, cache, key)
+            return result
+        except CallError as error:
+            result = ToolResult.from_error(error)
+            return result
+        finally:
+            cache.land(key, result)
+
+    async def _compute(
+        self, call: ToolCall, facts: _Facts, seconds: float, parent: Frame | None, cache: ResultCache, key: str
+    ) -> ToolResult:
+        seen = cache.seen(call.tool)
+        result = await self._execute(call, facts, seconds, parent)
+        if result.success:
+            cache.put(key, call.tool, result, seen)
+        return result
+
+    async def _execute(self, call: ToolCall, facts: _Facts, seconds: float, parent: Frame | None) -> ToolResult:
+        """Run it when there is a slot for it."""
+        tool = call.tool
         if facts.binary_inputs:
-            deployment = call.tool.deployment
-            call.arguments = await asyncio.to_thread(
-                references.resolve,
-                call.arguments,
-                facts.binary_inputs,
-                self._artifacts(),
-                deployment.artifacts if deployment else "base64",
-            )
+            await self._resolve_references(call, facts)
+        frame = Frame(tool, call.key, parent)
+        if tool.concurrency is not None and not _holds_slot(parent, tool):
+            await self._slots.acquire(tool.name, tool.concurrency, seconds)
+            frame.holds_slot = True
+        if facts.takes_context:
+            call.context = dataclasses.replace(call.context, running=RunningTool(call, frame, self.run))
+        token = current_frame.set(frame)
+        try:
+            return await self._run(call, seconds)
+        finally:
+            current_frame.reset(token)
+            frame.end()
+            if frame.holds_slot:
+                self._slots.release(tool.name)
+            if self.cache is not None and (tool.mutates or tool.writes):
+                self.cache.invalidate(tool)
 
-    async def _run(self, call: ToolCall, deadline: Deadline) -> ToolResult:
-        runner = self._runners.get(call.tool.runtime)
+    async def _resolve_references(self, call: ToolCall, facts: _Facts) -> None:
+        deployment = call.tool.deployment
+        before = call.arguments
+        call.arguments = await asyncio.to_thread(
+            references.resolve,
+            before,
+            facts.binary_inputs,
+            self._artifacts(),
+            deployment.artifacts if deployment else "base64",
+        )
+        if call.arguments is not before:
+            call.values = None
+
+    async def _run(self, call: ToolCall, seconds: float) -> ToolResult:
+        """Run it with a deadline."""
+        tool = call.tool
+        runner = self._runners.get(tool.runtime)
         if runner is None:
             raise DependencyMissingError(
-                f"Tool '{call.tool.name}' is not running or has no active endpoint: "
-                f"the runtime {call.tool.runtime!r} is not available here",
+                f"Tool '{tool.name}' is not running or has no active endpoint: "
+                f"the runtime {tool.runtime!r} is not available here",
                 hint="Tools outside this process run inside `async with crib:`, or behind `toolcrib serve`.",
             )
+        deadline = Deadline(seconds)
         if getattr(runner, "keeps_deadline", False):
             return await runner.run(call, deadline)
+        limit = TimeLimit(seconds, tool.name)
         try:
-            async with asyncio.timeout(deadline.remaining()) as limit:
-                return await runner.run(call, deadline)
-        except TimeoutError as error:
-            if not limit.expired():
+            result: ToolResult = await limit.run(runner.run(call, deadline))
+        except (TimeoutError, asyncio.CancelledError, CallError) as error:
+            if not limit.expired or _is_cancelled():
                 raise
-            raise DeadlineExceeded(
-                f"Tool '{call.tool.name}' did not answer within {deadline.seconds:g} s",
-                hint="Give the call or the tool a longer timeout, or ask for less at once.",
-            ) from error
+            raise _exceeded(tool, seconds) from error
+        if limit.expired and not result.success:
+            raise _exceeded(tool, seconds)
+        return result
 
-    async def _shape(self, tool: ToolDefinition, result: ToolResult, as_references: bool) -> ToolResult:
-        if not result.success:
-            return result
-        facts = self._facts_of(tool)
+    async def _shape(self, facts: _Facts, result: ToolResult, as_references: bool) -> ToolResult:
         if facts.output_problems is not None and (problems := facts.output_problems(result.data)):
-            self._mismatch(tool, "; ".join(problems))
+            self._mismatch(facts.tool, "; ".join(problems))
         if as_references and facts.binary_outputs:
             result.data = await asyncio.to_thread(
-                references.to_references, result.data, facts.binary_outputs, self._artifacts(), tool.name
+                references.to_references, result.data, facts.binary_outputs, self._artifacts(), facts.tool.name
             )
         return result
 
@@ -154,9 +256,43 @@ class Pipeline:
             schema = tool.output_schema if self._output_validation != "off" else None
             facts = _Facts(
                 tool,
+                WHOLE_CONTEXT in injections(tool).values(),
                 references.binary_paths(tool.parameters),
                 references.binary_paths(tool.output_schema),
                 output_check(schema) if schema is not None else None,
             )
             self._facts[tool.name] = facts
         return facts
+
+
+def _exceeded(tool: ToolDefinition, seconds: float) -> DeadlineExceeded:
+    return DeadlineExceeded(
+        f"Tool '{tool.name}' did not answer within {seconds:g} s",
+        hint="Give the call or the tool a longer timeout, or ask for less at once.",
+    )
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _holds_slot(frame: Frame | None, tool: ToolDefinition) -> bool:
+    """Whether a caller of this call counts against the tool's limit already, and waits for it."""
+    return frame is not None and any(each.holds_slot and each.tool is tool for each in frame.chain())
+
+
+def unshared(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """``arguments`` with lists and objects of their own, since a tool may change what it is given."""
+    if type(arguments) is not dict:
+        return arguments
+    for value in arguments.values():
+        if type(value) in (dict, list):
+            return {name: _unshared(value) for name, value in arguments.items()}
+    return arguments
+
+
+def _unshared(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: _unshared(item) for key, item in value.items()}
+    return [_unshared(item) for item in value] if type(value) is list else value

@@ -7,8 +7,10 @@ import contextlib
 import contextvars
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+
+_thread = threading.local()
 
 _Work = tuple[contextvars.Context, Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
 
@@ -36,6 +38,7 @@ class ThreadPool:
         self._threads = 0
         self._idle = 0
         self._closed = False
+        self._lent = 0
         self.abandoned = 0
 
     async def run(self, call: Callable[[], Any]) -> Any:
@@ -53,9 +56,27 @@ class ThreadPool:
         """See that somebody takes what waits, as far as ``size`` allows; the lock is held."""
         if self._idle >= len(self._work):
             self._ready.notify()
-        elif self._threads - self.abandoned < self._size:
+        elif self._threads - self.abandoned - self._lent < self._size:
             self._threads += 1
             threading.Thread(target=self._serve, name="toolcrib-tool", daemon=True).start()
+
+    @contextlib.contextmanager
+    def lend(self) -> Iterator[None]:
+        """Give the place of the calling thread, which waits for other calls, to another thread meanwhile."""
+        with self._ready:
+            self._lent += 1
+            if self._work:
+                self._staff()
+        try:
+            yield
+        finally:
+            with self._ready:
+                self._lent -= 1
+
+    @property
+    def busy(self) -> int:
+        """Threads that run a call, abandoned ones included."""
+        return self._threads - self._idle
 
     def close(self) -> None:
         """Let idle threads end and cancel what waits for one; what runs is not waited for."""
@@ -68,6 +89,7 @@ class ThreadPool:
                 loop.call_soon_threadsafe(future.cancel)
 
     def _serve(self) -> None:
+        _thread.pool = self
         while (work := self._next()) is not None:
             context, call, loop, future = work
             if future.cancelled():
@@ -90,10 +112,16 @@ class ThreadPool:
             while not self._work and not self._closed:
                 self._ready.wait()
             self._idle -= 1
-            if self._work and self._threads - self.abandoned <= self._size:
+            if self._work and self._threads - self.abandoned - self._lent <= self._size:
                 return self._work.popleft()
             self._threads -= 1
             return None
+
+
+def lending() -> contextlib.AbstractContextManager[None]:
+    """`ThreadPool.lend` for the pool that the calling thread belongs to; nothing elsewhere."""
+    pool: ThreadPool | None = getattr(_thread, "pool", None)
+    return contextlib.nullcontext() if pool is None else pool.lend()
 
 
 class _Running:
