@@ -36,7 +36,7 @@ class Deadline:
 
 def new_id() -> str:
     """An id for a call that has none."""
-    return f"call_{random.getrandbits(64):016x}"  # noqa: S311 (to be told apart, not to be secret)
+    return f"call_{random.getrandbits(64):016x}"
 
 
 @dataclass(slots=True)

@@ -26,6 +26,10 @@ class LoopError(CallError):
     mender = "model"
 
 
+REFUSALS = frozenset((BudgetExceededError.code, LoopError.code))
+"""Codes of results that are not a tool's."""
+
+
 class Run:
     """One run of a model: from a user's message to the answer.
 
@@ -106,7 +110,9 @@ class Run:
             most = self._most[unit]
             if most is not None and used >= most:
                 self.stop(f"it has used up its {most:g} {unit}")
-                raise BudgetExceededError(f"This run has used up its {most:g} {unit}", hint="Answer with what is known.")
+                raise BudgetExceededError(
+                    f"This run has used up its {most:g} {unit}", hint="Answer with what is known."
+                )
         self.calls += 1
         if key is None or key not in self._seen:
             return

@@ -38,7 +38,8 @@ def duplicates(calls: Sequence[ToolCall | None]) -> dict[int, int]:
             if call.key is None:
                 call.key = call_key(call)
             if call.key is not None:
-                changes = 0 if tool.writes or tool.mutates else sum(changed.get(name, 0) for name in resources_read(tool))
+                reads = () if tool.writes or tool.mutates else resources_read(tool)
+                changes = sum(changed.get(name, 0) for name in reads)
                 earlier = first.get(call.key)
                 if earlier is not None and earlier[1] == changes:
                     found[index] = earlier[0]

@@ -17,7 +17,7 @@ from toolcrib.definition.ports import ArtifactStore
 from toolcrib.definition.result import ToolResult
 from toolcrib.errors import CallError, InvalidParamsError
 from toolcrib.execution.batch import run_batch
-from toolcrib.execution.budgets import Run
+from toolcrib.execution.budgets import REFUSALS, Run
 from toolcrib.execution.cache import ResultCache
 from toolcrib.execution.deduplicate import duplicates
 from toolcrib.execution.door import SynchronousDoor
@@ -288,7 +288,7 @@ class ToolExecutor:
         if call is not None:
             record.cached = call.cached
         await self._write_content(record)
-        if run is not None and call is not None:
+        if run is not None and call is not None and result.error_code not in REFUSALS:
             record.note = run.end_call(call.key, record.content)
             if record.note is not None:
                 await self._write_content(record)

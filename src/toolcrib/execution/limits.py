@@ -20,9 +20,9 @@ GRACE_AFTER_CANCELLATION = 5.0
 class TimeLimit:
     """Runs one coroutine inside the current task, for so many seconds.
 
-    A coroutine that never waits costs nothing more than awaiting it. One that waits is cancelled at its deadline the way
-    asyncio does it; where it swallows the cancellation and goes on, it is closed after a grace period, so the answer is
-    never held up. (`asyncio.timeout` would wait for it; a task of its own would live on after the loop's end.)
+    A coroutine that never waits costs nothing more than awaiting it. One that waits is cancelled at its deadline the
+    way asyncio does it; where it swallows the cancellation and goes on, it is closed after a grace period, so the
+    answer is never held up. (`asyncio.timeout` would wait for it; a task of its own would live on after the loop's end.)
 
     Args:
         seconds: from the first time it waits.
@@ -32,7 +32,18 @@ class TimeLimit:
         expired: whether the deadline passed before the coroutine ended.
     """
 
-    __slots__ = ("_base", "_cancelled", "_closes_at", "_gate", "_given_up", "_loop", "_task", "expired", "name", "seconds")
+    __slots__ = (
+        "_base",
+        "_cancelled",
+        "_closes_at",
+        "_gate",
+        "_given_up",
+        "_loop",
+        "_task",
+        "expired",
+        "name",
+        "seconds",
+    )
 
     def __init__(self, seconds: float, name: str = "") -> None:
         self.seconds = seconds
@@ -130,7 +141,8 @@ class TimeLimit:
 
     def _give_up(self) -> None:
         self._closes_at = None
-        if self.expired or self._task.cancelling() > self._base:  # else a timeout inside the tool, which has dealt with it
+        is_cancelled = self._task.cancelling() > self._base  # else a timeout inside the tool, which has dealt with it
+        if self.expired or is_cancelled:
             self._given_up = True
             self._open()
 

@@ -29,6 +29,7 @@ from toolcrib.registry.registry import ToolRegistry
 
 logger = logging.getLogger("toolcrib.execution")
 
+
 @dataclass(frozen=True, slots=True)
 class _Facts:
     """What is derived from a tool once, not at every call."""

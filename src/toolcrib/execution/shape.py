@@ -66,7 +66,7 @@ def is_plain(value: Any) -> bool:
 
 def plain(value: Any, parents: tuple[int, ...] = ()) -> Any:
     """``value`` in what JSON has; see `json_text`."""
-    if value is None or isinstance(value, (bool, str)) and not isinstance(value, enum.Enum):
+    if value is None or (isinstance(value, (bool, str)) and not isinstance(value, enum.Enum)):
         return value
     if isinstance(value, enum.Enum):
         return plain(value.value, parents)

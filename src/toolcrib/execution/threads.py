@@ -108,13 +108,17 @@ class ThreadPool:
 
     def _next(self) -> _Work | None:
         with self._ready:
-            self._idle += 1
-            while not self._work and not self._closed:
+            while self._threads - self.abandoned - self._lent <= self._size:
+                if self._work:
+                    return self._work.popleft()
+                if self._closed:
+                    break
+                self._idle += 1
                 self._ready.wait()
-            self._idle -= 1
-            if self._work and self._threads - self.abandoned - self._lent <= self._size:
-                return self._work.popleft()
+                self._idle -= 1
             self._threads -= 1
+            if self._work:
+                self._staff()
             return None
 
 

@@ -50,14 +50,23 @@ class Coercion:
     def properties(
         self, schema: Mapping[str, Any], value: Mapping[str, Any], name: str | None = None
     ) -> dict[str, Any]:
-        """The members of an object, each repaired; a null that an optional one does not allow means "not given"."""
+        """The members of an object, each repaired; a null that an optional one does not allow means "not given".
+
+        So does an empty text where no text is allowed at all.
+        """
         declared = self._declared(schema)
         required = schema.get("required") or ()
         result: dict[str, Any] = {}
         for key, item in value.items():
             one = declared.get(key, schema.get("additionalProperties", True))
             parameter = name or str(key)
-            if item is None and key in declared and key not in required and not self._fits(one, None):
+            if (
+                (item is None or item == "")
+                and key in declared
+                and key not in required
+                and not self._fits(one, item)
+                and not (item == "" and self._takes_text(one))
+            ):
                 self._note("null_as_default", parameter)
                 continue
             result[key] = self.repaired(one, item, parameter)
@@ -70,6 +79,20 @@ class Coercion:
             if isinstance(part, Mapping):
                 declared = {**self._declared(part), **declared}
         return declared
+
+    def _takes_text(self, schema: Any) -> bool:
+        """Whether some text fits the schema, if not this one."""
+        schema = followed(self._root, schema)
+        if not isinstance(schema, Mapping):
+            return True
+        branches = [*(schema.get("anyOf") or ()), *(schema.get("oneOf") or ())]
+        if branches:
+            return any(self._takes_text(branch) for branch in branches)
+        values = [schema["const"]] if "const" in schema else schema.get("enum")
+        if isinstance(values, list):
+            return any(isinstance(one, str) for one in values)
+        kinds = schema.get("type", "string")
+        return "string" in ([kinds] if isinstance(kinds, str) else kinds)
 
     def _repaired(self, schema: Any, value: Any, name: str) -> Any:
         if not isinstance(schema, Mapping):
