@@ -9,6 +9,7 @@
     ├── CallError                  one call cannot be carried out
     │   ├── UnknownToolError       no tool of that name                           caller
     │   ├── InvalidParamsError     the parameters do not fit the schema           caller
+    │   ├── TruncatedCallError     the call was cut off before its end            model
     │   ├── TooLargeError          a request or an answer is over its limit       caller
     │   ├── UnknownArtifactError   no artifact of that id                         caller
     │   ├── DeadlineExceeded       no answer in time                              caller
@@ -116,6 +117,13 @@ class InvalidParamsError(CallError):
 
     code = "invalid_params"
     mender = "caller"
+
+
+class TruncatedCallError(CallError):
+    """A model's answer was cut off inside the call; nothing was started."""
+
+    code = "truncated"
+    mender = "model"
 
 
 class TooLargeError(CallError):

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.cases import schemas
+from tests.cases import arguments, schemas
 
 Case = Mapping[str, Any]
-RUNNERS: tuple[tuple[Callable[[Case], bool], Callable[[Case], list[str]]], ...] = ((schemas.is_case, schemas.run),)
+RUNNERS: tuple[tuple[Callable[[Case], bool], Callable[[Case], list[str]]], ...] = (
+    (schemas.is_case, schemas.run),
+    (arguments.is_case, arguments.run),
+)
 """What tells a form by its fields, and what runs a case of it: the differences between expected and got."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from toolcrib.errors import DuplicateToolError, InvalidNameError
 
+_SHORTEST_PART = 4
 _NAME = re.compile(r"[A-Za-z0-9._/-]{1,128}")
 
 
@@ -34,7 +35,10 @@ def nearest(name: str, names: Iterable[str], limit: int = 3) -> list[str]:
     import difflib
 
     folded = {candidate.casefold(): candidate for candidate in names}
-    return [folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=limit, cutoff=0.6)]
+    wanted = name.casefold()
+    close = difflib.get_close_matches(wanted, folded, n=limit, cutoff=0.6)
+    parts = [one for one in folded if min(len(one), len(wanted)) >= _SHORTEST_PART and (wanted in one or one in wanted)]
+    return [folded[match] for match in dict.fromkeys([*close, *parts])][:limit]
 
 
 def aliases(names: Iterable[str]) -> dict[str, str]:

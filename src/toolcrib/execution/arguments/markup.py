@@ -1,0 +1,189 @@
+"""The marks by which models that are given no other way write calls into their text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from toolcrib.execution.arguments.envelopes import calls_in
+from toolcrib.execution.arguments.objects import value_at
+from toolcrib.execution.arguments.strict import CutOff, Malformed
+
+_NAME = r"[\w./:-]{1,256}"
+_FENCE = r"(?:```[\w-]*\s*)?"
+HEADS = re.compile(
+    rf"""
+    (?P<fence>```)|(?P<code>`)|(?P<think><(?:think|thinking|reasoning)>)
+    |(?P<envelope>(?:<(?:tool_calls?|function_calls?|tool_use|toolcall|functioncall)>|\[TOOL_CALLS\]|<\|python_tag\|>)
+        \s*{_FENCE}(?=[\[{{]))
+    |(?P<function>(?:<tool_call>\s*)?<function(?:=|\s+name=)["']?(?P<function_name>{_NAME})["']?\s*>)
+    |(?P<invoke><(?:[\w-]+:|[|｜]\w+[|｜])?invoke\s+name=["'](?P<invoke_name>{_NAME})["']\s*>)
+    |(?P<pairs><tool_call>\s*(?P<pairs_name>{_NAME})\s*(?=<arg_key>|</tool_call>))
+    |(?P<bracket>\[TOOL_CALLS\]\s*(?P<bracket_name>{_NAME})(?:\[CALL_ID\]\w+)?(?:\[ARGS\])?\s*(?=\{{))
+    |(?P<begin><[|｜]tool[_▁]call[_▁]begin[|｜]>\s*(?:function<[|｜]tool[_▁]sep[|｜]>)?(?P<begin_name>{_NAME})\s*
+        (?:<[|｜]tool[_▁](?:sep|call_argument_begin)[|｜]>)?\s*{_FENCE}(?=\{{))
+    |(?P<channel>(?:<\|start\|>assistant)?(?:<\|channel\|>\w+)?\s*to=(?P<channel_name>{_NAME})\s*
+        (?:<\|channel\|>\w+)?\s*(?:<\|constrain\|>)?\s*\w*<\|message\|>\s*(?=\{{))
+    """,
+    re.VERBOSE,
+)
+_TAIL = re.compile(
+    r"(?:\s|[}\]]|```|</(?:tool_calls?|function_calls?|tool_use|toolcall|functioncall|function)>|\[/TOOL_CALLS\]"
+    r"|<\|(?:call|eom_id|eot_id|im_end)\|>|<[|｜]tool[_▁]call[_▁]end[|｜]>|</s>)*"
+)
+_PARAMETER = re.compile(
+    r"\s*<(?:[\w-]+:|[|｜]\w+[|｜])?parameter(?:=|\s+name=)[\"']?(?P<key>[^\"'<>]{1,256})[\"']?[^<>]*>"
+)
+_PARAMETER_END = re.compile(r"</(?:[\w-]+:|[|｜]\w+[|｜])?parameter>")
+_CALL_END = {
+    "function": re.compile(r"\s*</function>(?:\s*</tool_call>)?"),
+    "invoke": re.compile(r"\s*</(?:[\w-]+:|[|｜]\w+[|｜])?invoke>"),
+    "pairs": re.compile(r"\s*</tool_call>"),
+}
+_PAIR = re.compile(r"\s*<arg_key>\s*(?P<key>[^<]{1,256}?)\s*</arg_key>\s*<arg_value>")
+_PAIR_END = re.compile(r"</arg_value>")
+_NAME_IN_PART = re.compile(r"""["'](?:name|tool|tool_name|function)["']\s*:\s*["']([^"']{1,256})["']""")
+_NEXT = re.compile(r"[\s;,]*(?=\{)")
+WRAPPER = re.compile(
+    r"</?(?:[\w-]+:)?(?:function_calls?|tool_calls?|tool_use)>|<[|｜][^<>\s]{1,60}?[|｜]>|\[/?TOOL_CALLS\]|</s>"
+)
+
+
+class TextCall(NamedTuple):
+    """One call as it stands in a text.
+
+    Attributes:
+        name: of the tool, as written.
+        sent: the arguments; with ``texts`` each of them is text, to be read as the schema says.
+        texts: whether they are.
+        repairs: what was mended.
+        problem: why it cannot be run as written.
+    """
+
+    name: str
+    sent: Any
+    texts: bool = False
+    repairs: tuple[str, ...] = ()
+    problem: CutOff | Malformed | None = None
+
+
+Found = tuple[list[TextCall], int]
+
+
+def marked(text: str, head: re.Match[str]) -> Found | None:
+    """The calls behind a mark, and where they end; None where no call follows."""
+    kind = head.lastgroup or ""
+    if kind not in _READERS:
+        kind = next(one for one in _READERS if head[one])
+    return _READERS[kind](text, head, kind)
+
+
+def _envelope(text: str, head: re.Match[str], _: str) -> Found | None:
+    calls, at = envelopes(text, head.end(), whole=False)
+    return (calls, _TAIL.match(text, at).end()) if calls else None  # type: ignore[union-attr]
+
+
+def envelopes(text: str, at: int, *, whole: bool) -> Found:
+    """The calls that are written as JSON at ``at``, one or more, and where they end; none where it is other JSON."""
+    found: list[TextCall] = []
+    while True:
+        try:
+            value, end, repairs = value_at(text, at)
+        except CutOff as problem:
+            part = text[at : at + 2000]
+            name = _NAME_IN_PART.search(part)
+            if name is None and whole:
+                return found, at
+            found.append(TextCall(name[1] if name else "", text[at:], problem=problem))
+            return found, len(text)
+        except Malformed as problem:
+            return _broken(text, at, problem, found, whole)
+        calls = calls_in(value, whole=whole)
+        if calls is None:
+            return ([], at) if whole else (found, at)
+        found += [TextCall(name, sent, repairs=tuple(repairs)) for name, sent in calls]
+        following = _NEXT.match(text, end)
+        if following is None:
+            return found, end
+        at = following.end()
+
+
+def _broken(text: str, at: int, problem: Malformed, found: list[TextCall], whole: bool) -> Found:
+    """A marked call that is no JSON, up to where its mark is closed."""
+    closing = re.compile(r"</(?:tool_calls?|function_calls?|tool_use)>").search(text, at)
+    name = _NAME_IN_PART.search(text, at, min(at + 2000, closing.start() if closing else len(text)))
+    if whole or closing is None or name is None:
+        return found, at
+    found.append(TextCall(name[1], text[at : closing.start()], problem=problem))
+    return found, closing.start()
+
+
+def _named(text: str, head: re.Match[str], kind: str) -> Found | None:
+    name = head[f"{kind}_name"]
+    try:
+        value, end, repairs = value_at(text, head.end())
+    except CutOff as problem:
+        return [TextCall(name, text[head.end() :], problem=problem)], len(text)
+    except Malformed:
+        return None
+    end = _TAIL.match(text, end).end()  # type: ignore[union-attr]
+    return [TextCall(name, value, repairs=tuple(repairs))], end
+
+
+def _elements(text: str, head: re.Match[str], kind: str) -> Found | None:
+    at = head.end()
+    brace = re.compile(r"\s*(?=\{)").match(text, at) if kind == "function" else None
+    if brace is not None:
+        return _named_function(text, head, brace.end())
+    start, close = (_PAIR, _PAIR_END) if kind == "pairs" else (_PARAMETER, _PARAMETER_END)
+    name = head[f"{kind}_name"]
+    values: dict[str, str] = {}
+    problem: CutOff | Malformed | None = None
+    while opening := start.match(text, at):
+        closing = close.search(text, opening.end())
+        if closing is None:
+            return [TextCall(name, values, texts=True, problem=CutOff())], len(text)
+        key = opening["key"].strip()
+        if key in values:
+            problem = Malformed(f"the parameter {key!r} stands twice")
+        values[key] = _inside(text[opening.end() : closing.start()])
+        at = closing.end()
+    end = _CALL_END[kind].match(text, at)
+    if end is None:
+        rest = text[at:].strip()
+        if rest and not _begins_element(rest):
+            return None
+        return [TextCall(name, values, texts=True, problem=CutOff())], len(text)
+    return [TextCall(name, values, texts=True, problem=problem)], end.end()
+
+
+def _begins_element(rest: str) -> bool:
+    return rest[0] == "<" and ">" not in rest
+
+
+def _named_function(text: str, head: re.Match[str], at: int) -> Found | None:
+    name = head["function_name"]
+    try:
+        value, end, repairs = value_at(text, at)
+    except CutOff as problem:
+        return [TextCall(name, text[at:], problem=problem)], len(text)
+    except Malformed:
+        return None
+    return [TextCall(name, value, repairs=tuple(repairs))], _TAIL.match(text, end).end()  # type: ignore[union-attr]
+
+
+def _inside(text: str) -> str:
+    """An element's text without the line breaks that set it off from its tags."""
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "\n" else text
+
+
+_READERS: dict[str, Callable[[str, re.Match[str], str], Found | None]] = {
+    "envelope": _envelope,
+    "bracket": _named,
+    "begin": _named,
+    "channel": _named,
+    "function": _elements,
+    "invoke": _elements,
+    "pairs": _elements,
+}
