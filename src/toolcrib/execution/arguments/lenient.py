@@ -6,6 +6,7 @@ in the call's record. Text that ends inside a value is never completed: it was c
 
 from __future__ import annotations
 
+import json
 import re
 
 from toolcrib.execution.arguments.strict import MOST_LEVELS, CutOff, Malformed
@@ -19,6 +20,7 @@ _ODD_SPACE = re.compile(r"[^\S \t\r\n]+|[\x00-\x08\x0e-\x1f]+")
 _COMMENT = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?\*/", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.])")
 _LOOSE_NUMBER = re.compile(r"([+-]?)([0-9]*)\.?([0-9]*)((?:[eE][+-]?[0-9]+)?)(?![\w.])")
+_PART_AT_END = re.compile(r"[-+.\w]+\Z")
 _WORD = re.compile(r"[^\W\d]\w*")
 _BARE_KEY = re.compile(r"[^\W\d][\w-]*|\$[\w$-]*")
 _DOUBLE = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
@@ -28,7 +30,7 @@ _CURLY_SINGLE = re.compile(r"[‘’]([^‘’\\]*+(?:\\.[^‘’\\]*+)*+)[‘�
 _STRINGS = {'"': _DOUBLE, "'": _SINGLE, **dict.fromkeys("“”„", _CURLY), **dict.fromkeys("‘’", _CURLY_SINGLE)}
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _ESCAPED_CONTROL = {code: f"\\u{code:04x}" for code in range(32)}
-_ESCAPE_OR_QUOTE = re.compile(r'\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)|"', re.DOTALL)
+_ESCAPE_OR_QUOTE = re.compile(r'\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)|"', re.DOTALL)
 _DRIVE = re.compile(r"[A-Za-z]:\\|\\\\")
 _ESCAPED_LETTER = re.compile(r"\\[bfnrtu]")
 _FULL_WIDTH = str.maketrans("｛｝［］：，", "{}[]:,")
@@ -203,12 +205,12 @@ class _Rewriting:
             raise Malformed(f"{_shown(word)} stands where a value belongs; text needs double quotes")
 
     def _loose_number(self) -> None:
+        if _PART_AT_END.match(self.text, self.at):
+            raise CutOff
         match = _LOOSE_NUMBER.match(self.text, self.at)
         if match is None or not (match[2] or match[3]):
             if self.text.startswith("-Infinity", self.at):
                 raise Malformed("-Infinity is no JSON value")
-            if match is not None and match.end() == len(self.text):
-                raise CutOff
             raise self._unexpected()
         sign, whole, part, exponent = match.groups()
         if len(whole) > 1 and whole[0] == "0":
@@ -225,19 +227,19 @@ class _Rewriting:
             raise CutOff
         if quote != '"':
             self._note("python_literal" if quote == "'" else "smart_quotes")
-        self.out.append(f'"{self._body(match[1])}"')
+        self.out.append(f'"{self._body(match[1], quote)}"')
         self.at = match.end()
 
-    def _body(self, body: str) -> str:
+    def _body(self, body: str, quote: str) -> str:
         """The inside of a string as JSON writes it."""
         if "\\" in body or '"' in body:
-            body = self._escapes(body)
+            body = self._escapes(body, quote)
         if _CONTROL.search(body):
             self._note("control_chars")
             body = body.translate(_ESCAPED_CONTROL)
         return body
 
-    def _escapes(self, body: str) -> str:
+    def _escapes(self, body: str, quote: str) -> str:
         invalid = False
 
         def mended(match: re.Match[str]) -> str:
@@ -247,11 +249,12 @@ class _Rewriting:
                 return '\\"'
             if escaped in '"\\/bfnrt' or (escaped[0] == "u" and len(escaped) == 5):
                 return match[0]
-            if escaped == "'":
-                self._note("invalid_escape")
-                return "'"
-            if escaped in "”“„‘’":
+            if escaped in "'”“„‘’":
+                if quote == '"':
+                    self._note("invalid_escape")
                 return escaped
+            if quote == "'" and len(escaped) > 1:
+                return json.dumps(chr(int(escaped[1:], 16)))[1:-1] if int(escaped[1:], 16) < 0x110000 else match[0]
             invalid = True
             return f"\\\\{escaped}"
 
