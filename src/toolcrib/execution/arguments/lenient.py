@@ -54,7 +54,7 @@ def rewrite(text: str, start: int) -> tuple[str, int, list[str]]:
 
     Example:
         >>> rewrite("{'a': True, b: [1, 2,],} ", 0)
-        ('{"a":true,"b":[1,2]}', 23, ['python_literal', 'unquoted_keys', 'trailing_comma'])
+        ('{"a":true,"b":[1,2]}', 24, ['python_literal', 'unquoted_keys', 'trailing_comma'])
     """
     return _Rewriting(text, start).run()
 

@@ -12,13 +12,15 @@ from toolcrib.execution.arguments.strict import CutOff, Malformed
 
 _NAME = r"[\w./:-]{1,256}"
 _FENCE = r"(?:```[\w-]*\s*)?"
+_SPACE_OF_NAMES = r"(?:[\w-]+:|[|｜]\w+[|｜]\ ?)?"
 HEADS = re.compile(
     rf"""
     (?P<fence>```)|(?P<code>`)|(?P<think><(?:think|thinking|reasoning)>)
     |(?P<envelope>(?:<(?:tool_calls?|function_calls?|tool_use|toolcall|functioncall)>|\[TOOL_CALLS\]|<\|python_tag\|>)
         \s*{_FENCE}(?=[\[{{]))
     |(?P<function>(?:<tool_call>\s*)?<function(?:=|\s+name=)["']?(?P<function_name>{_NAME})["']?\s*>)
-    |(?P<invoke><(?:[\w-]+:|[|｜]\w+[|｜])?invoke\s+name=["'](?P<invoke_name>{_NAME})["']\s*>)
+    |(?P<invoke><{_SPACE_OF_NAMES}invoke\s+name=["'](?P<invoke_name>{_NAME})["']\s*/?>)
+    |(?P<open><\|open\|>call\s+tool="(?P<open_name>{_NAME})"[^<>]*<\|sep\|>)
     |(?P<pairs><tool_call>\s*(?P<pairs_name>{_NAME})\s*(?=<arg_key>|</tool_call>))
     |(?P<bracket>\[TOOL_CALLS\]\s*(?P<bracket_name>{_NAME})(?:\[CALL_ID\]\w+)?(?:\[ARGS\])?\s*(?=\{{))
     |(?P<begin><[|｜]tool[_▁]call[_▁]begin[|｜]>\s*(?:function<[|｜]tool[_▁]sep[|｜]>)?(?P<begin_name>{_NAME})\s*
@@ -33,20 +35,43 @@ _TAIL = re.compile(
     r"|<\|(?:call|eom_id|eot_id|im_end)\|>|<[|｜]tool[_▁]call[_▁]end[|｜]>|</s>)*"
 )
 _PARAMETER = re.compile(
-    r"\s*<(?:[\w-]+:|[|｜]\w+[|｜])?parameter(?:=|\s+name=)[\"']?(?P<key>[^\"'<>]{1,256})[\"']?[^<>]*>"
+    rf"\s*<{_SPACE_OF_NAMES}parameter(?:=|\s+name=)[\"']?(?P<key>[^\"'<>]{{1,256}})[\"']?[^<>]*>(?P<line>\n?)"
 )
-_PARAMETER_END = re.compile(r"</(?:[\w-]+:|[|｜]\w+[|｜])?parameter>")
-_CALL_END = {
-    "function": re.compile(r"\s*</function>(?:\s*</tool_call>)?"),
-    "invoke": re.compile(r"\s*</(?:[\w-]+:|[|｜]\w+[|｜])?invoke>"),
-    "pairs": re.compile(r"\s*</tool_call>"),
+_PARAMETER_END = rf"</{_SPACE_OF_NAMES}parameter>"
+
+
+class _Element(NamedTuple):
+    """How a call is written as elements: how a parameter begins and ends, and how the call does."""
+
+    start: re.Pattern[str]
+    close: re.Pattern[str]
+    end: re.Pattern[str]
+
+
+_ELEMENTS = {
+    "function": _Element(_PARAMETER, re.compile(_PARAMETER_END), re.compile(r"\s*</function>(?:\s*</tool_call>)?")),
+    "invoke": _Element(_PARAMETER, re.compile(_PARAMETER_END), re.compile(rf"\s*</{_SPACE_OF_NAMES}invoke>")),
+    "pairs": _Element(
+        re.compile(r"\s*<arg_key>\s*(?P<key>[^<]{1,256}?)\s*</arg_key>\s*<arg_value>(?P<line>)"),
+        re.compile(r"</arg_value>"),
+        re.compile(r"\s*</tool_call>"),
+    ),
+    "open": _Element(
+        re.compile(r'\s*<\|open\|>argument\s+key="(?P<key>[^"<>]{1,256})"[^<>]*<\|sep\|>(?P<line>)'),
+        re.compile(r"<\|close\|>argument<\|sep\|>"),
+        re.compile(r"\s*<\|close\|>call<\|sep\|>"),
+    ),
 }
-_PAIR = re.compile(r"\s*<arg_key>\s*(?P<key>[^<]{1,256}?)\s*</arg_key>\s*<arg_value>")
-_PAIR_END = re.compile(r"</arg_value>")
+_LINE_END = re.compile(
+    rf"\n(?:(?P<close>{_PARAMETER_END})(?=\s*<)|(?=<{_SPACE_OF_NAMES}parameter(?:=|\s+name=))|(?=</function>))"
+)
 _NAME_IN_PART = re.compile(r"""["'](?:name|tool|tool_name|function)["']\s*:\s*["']([^"']{1,256})["']""")
+_BRACE = re.compile(r"\s*(?=\{)")
+_CLOSING_TAG = re.compile(r"</(?:tool_calls?|function_calls?|tool_use)>")
 _NEXT = re.compile(r"[\s;,]*(?=\{)")
 WRAPPER = re.compile(
-    r"</?(?:[\w-]+:)?(?:function_calls?|tool_calls?|tool_use)>|<[|｜][^<>\s]{1,60}?[|｜]>|\[/?TOOL_CALLS\]|</s>"
+    r"</?(?:[\w-]+:|[|｜]\w+[|｜] ?)?(?:function_calls?|tool_calls?|tool_use|calls)>"
+    r"|<[|｜][^<>\s]{1,60}?[|｜]>|\[/?TOOL_CALLS\]|</s>"
 )
 
 
@@ -111,7 +136,7 @@ def envelopes(text: str, at: int, *, whole: bool) -> Found:
 
 def _broken(text: str, at: int, problem: Malformed, found: list[TextCall], whole: bool) -> Found:
     """A marked call that is no JSON, up to where its mark is closed."""
-    closing = re.compile(r"</(?:tool_calls?|function_calls?|tool_use)>").search(text, at)
+    closing = _CLOSING_TAG.search(text, at)
     name = _NAME_IN_PART.search(text, at, min(at + 2000, closing.start() if closing else len(text)))
     if whole or closing is None or name is None:
         return found, at
@@ -120,11 +145,14 @@ def _broken(text: str, at: int, problem: Malformed, found: list[TextCall], whole
 
 
 def _named(text: str, head: re.Match[str], kind: str) -> Found | None:
-    name = head[f"{kind}_name"]
+    return _named_at(text, head[f"{kind}_name"], head.end())
+
+
+def _named_at(text: str, name: str, at: int) -> Found | None:
     try:
-        value, end, repairs = value_at(text, head.end())
+        value, end, repairs = value_at(text, at)
     except CutOff as problem:
-        return [TextCall(name, text[head.end() :], problem=problem)], len(text)
+        return [TextCall(name, text[at:], problem=problem)], len(text)
     except Malformed:
         return None
     end = _TAIL.match(text, end).end()  # type: ignore[union-attr]
@@ -133,49 +161,48 @@ def _named(text: str, head: re.Match[str], kind: str) -> Found | None:
 
 def _elements(text: str, head: re.Match[str], kind: str) -> Found | None:
     at = head.end()
-    brace = re.compile(r"\s*(?=\{)").match(text, at) if kind == "function" else None
-    if brace is not None:
-        return _named_function(text, head, brace.end())
-    start, close = (_PAIR, _PAIR_END) if kind == "pairs" else (_PARAMETER, _PARAMETER_END)
     name = head[f"{kind}_name"]
+    if head[0].endswith("/>"):
+        return [TextCall(name, {})], at
+    if kind == "function" and (brace := _BRACE.match(text, at)):
+        return _named_at(text, name, brace.end())
+    start, close, end = _ELEMENTS[kind]
     values: dict[str, str] = {}
+    repairs: tuple[str, ...] = ()
     problem: CutOff | Malformed | None = None
     while opening := start.match(text, at):
-        closing = close.search(text, opening.end())
+        closing = _closing(text, opening, close)
         if closing is None:
             return [TextCall(name, values, texts=True, problem=CutOff())], len(text)
         key = opening["key"].strip()
         if key in values:
             problem = Malformed(f"the parameter {key!r} stands twice")
-        values[key] = _inside(text[opening.end() : closing.start()])
+        if closing.re is _LINE_END and closing["close"] is None:
+            repairs = ("missing_closer",)
+        values[key] = text[opening.end() : closing.start()]
+        if closing.re is not _LINE_END and values[key].endswith("\n") and opening["line"]:
+            values[key] = values[key][:-1]
+        elif closing.re is not _LINE_END:
+            values[key] = opening["line"] + values[key]
         at = closing.end()
-    end = _CALL_END[kind].match(text, at)
-    if end is None:
+    ending = end.match(text, at)
+    if ending is None:
         rest = text[at:].strip()
         if rest and not _begins_element(rest):
             return None
         return [TextCall(name, values, texts=True, problem=CutOff())], len(text)
-    return [TextCall(name, values, texts=True, problem=problem)], end.end()
+    return [TextCall(name, values, texts=True, repairs=repairs, problem=problem)], ending.end()
+
+
+def _closing(text: str, opening: re.Match[str], close: re.Pattern[str]) -> re.Match[str] | None:
+    """Where a parameter's value ends; one that has its own lines ends with a line, so that it may hold such marks."""
+    if opening["line"] and (found := _LINE_END.search(text, opening.end() - 1)):
+        return found
+    return close.search(text, opening.end())
 
 
 def _begins_element(rest: str) -> bool:
     return rest[0] == "<" and ">" not in rest
-
-
-def _named_function(text: str, head: re.Match[str], at: int) -> Found | None:
-    name = head["function_name"]
-    try:
-        value, end, repairs = value_at(text, at)
-    except CutOff as problem:
-        return [TextCall(name, text[at:], problem=problem)], len(text)
-    except Malformed:
-        return None
-    return [TextCall(name, value, repairs=tuple(repairs))], _TAIL.match(text, end).end()  # type: ignore[union-attr]
-
-
-def _inside(text: str) -> str:
-    """An element's text without the line breaks that set it off from its tags."""
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "\n" else text
 
 
 _READERS: dict[str, Callable[[str, re.Match[str], str], Found | None]] = {
@@ -186,4 +213,5 @@ _READERS: dict[str, Callable[[str, re.Match[str], str], Found | None]] = {
     "function": _elements,
     "invoke": _elements,
     "pairs": _elements,
+    "open": _elements,
 }

@@ -267,7 +267,11 @@ def _typed(tool: ToolDefinition, texts: dict[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, text in texts.items():
         values[key] = text
-        if isinstance(text, str) and key in declared and not compiler.fits(declared[key], text):
+        if not isinstance(text, str) or key not in declared:
+            continue
+        if text == "null" and compiler.fits(declared[key], None):
+            values[key] = None
+        elif not compiler.fits(declared[key], text):
             try:
                 values[key] = strict.decode(text.strip())
             except ValueError:
