@@ -29,7 +29,8 @@ CUT_REASONS = frozenset(
 
 _CALL_REASONS = frozenset(("tool_calls", "tool_use", "function_call"))
 _ARGUMENTS = ("arguments", "args", "input", "parameters")
-_OUTER = (*_ARGUMENTS, "kwargs", "params")
+_OUTER = frozenset((*_ARGUMENTS, "kwargs", "params"))
+_MOST_BESIDE = 4
 _DECODED = ("coerced:", "decoded:")
 _CUT_HINT = "Nothing was run. Send the call again; where it is long, as several shorter calls."
 _NO_ARGUMENTS: dict[str, Any] = {}
@@ -89,7 +90,7 @@ class CallReader:
         if not sent:
             return self._of_text(text, reason, ids)
         outcomes: list[Outcome] = []
-        own = [ids.own(call.get("id")) if isinstance(call, Mapping) else ids.own(None) for call in sent]
+        own = [ids.own(call.get("id") if type(call) is dict or isinstance(call, Mapping) else None) for call in sent]
         last = len(sent) - 1 if reason in CUT_REASONS else -1
         for place, call in enumerate(sent):
             quick = self._quick(call, own[place], place) if place != last else None
@@ -99,22 +100,26 @@ class CallReader:
                 outcomes.extend(self._native(call, own[place], place, ids, cut=place == last))
         return ParsedCalls(tuple(outcomes), self._without_echo(text, outcomes) if text else text)
 
-    def _quick(self, call: Any, call_id: str, place: int) -> ParsedCall | None:
-        """The call where everything about it is in order, else None; it decides nothing that `_native` does not."""
+    def _quick(self, call: Any, call_id: str, place: int) -> Outcome | None:
+        """The outcome where name and JSON are in order, else None; it decides nothing that `_native` would not."""
         try:
             function = call["function"]
-            tool = self._names.exact(function["name"])
+            name = function["name"]
+            tool = self._names.exact(name)
             sent = function["arguments"]
             if tool is None or type(sent) is not str:
                 return None
             value = strict.decode_object(sent)
-            if value is None:
-                return None
-            notes: list[str] = []
-            arguments, values = validator_of(tool).prepare(value, notes)
-        except (KeyError, TypeError, AttributeError, Malformed, ToolcribError):
+        except (KeyError, TypeError, AttributeError, Malformed):
             return None
-        return None if notes else ParsedCall(call_id, tool, arguments, values, (), place)
+        if value is None or (len(value) <= _MOST_BESIDE and not _OUTER.isdisjoint(value)):
+            return None
+        notes: list[str] = []
+        try:
+            arguments, values = validator_of(tool).prepare(value, notes)
+        except ToolcribError as error:
+            return RefusedCall(call_id, name, error, sent, place)
+        return ParsedCall(call_id, tool, arguments, values, tuple(notes), place)
 
     def _native(self, call: Any, call_id: str, place: int, ids: CallIds, *, cut: bool) -> Iterator[Outcome]:
         """The outcomes of one entry of ``tool_calls``: most often one."""
@@ -162,7 +167,7 @@ class CallReader:
 
     def _opened(self, tool: ToolDefinition, value: dict[str, Any], notes: list[str]) -> dict[str, Any]:
         """Arguments without the envelope of a whole call, or text in place of an object, around them."""
-        if len(value) > 4 or not any(key in value for key in _OUTER):
+        if len(value) > _MOST_BESIDE or _OUTER.isdisjoint(value):
             return value
         declared = declared_keys(tool.parameters)
         if declared is None:
@@ -229,6 +234,8 @@ def _parts(message: Mapping[str, Any]) -> tuple[str, list[Any]]:
     """The text of a message and the calls beside it, whatever form its provider gives them."""
     sent = message.get("tool_calls")
     calls: list[Any] = list(sent) if isinstance(sent, (list, tuple)) else [sent] if isinstance(sent, Mapping) else []
+    if calls and message.get("content") is None:
+        return "", calls
     if not calls and isinstance(message.get("function_call"), Mapping):
         calls = [message["function_call"]]
     content = message.get("content")
