@@ -97,6 +97,10 @@ async def call_handler(
 
 async def settled(value: Any) -> Any:
     """What a handler meant to return: an awaitable is awaited, an asynchronous generator collected into a list."""
+    if type(value) is types.CoroutineType:
+        value = await value
+        if type(value) in _PLAIN:
+            return value
     while inspect.isawaitable(value):
         value = await value
     if inspect.isasyncgen(value):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Runner(Protocol):
     """Carries out calls of the tools that live in one kind of place."""
 
-    async def run(self, call: ToolCall, deadline: Deadline) -> ToolResult:
-        """Run one call and return its one result.
+    def run(self, call: ToolCall, deadline: Deadline) -> Coroutine[Any, Any, ToolResult]:
+        """Run one call and return its one result; an ``async def``.
 
         A `CallError` may be raised instead; the pipeline turns it into the result. Cancelling the task ends the call.
         """

@@ -125,14 +125,29 @@ class ToolResult:
             >>> ToolResult.of([1, 2]).to_dict()
             {'success': True, 'data': [1, 2], 'error': None}
         """
-        if isinstance(value, ToolResult):
-            return value
+        kind = type(value)
+        if kind is not dict:
+            if kind in _SCALARS:
+                return cls._plain(value)
+            if isinstance(value, ToolResult):
+                return value
+        elif "success" not in value:
+            return cls._plain(value)
         if not isinstance(value, Mapping) or not isinstance(value.get("success"), bool):
             return cls(True, value)
         rest = {key: item for key, item in value.items() if key not in ("success", "error")}
         data = rest["data"] if rest.keys() == {"data"} else (rest or None)
         error = value.get("error")
         return cls(value["success"], data, error if error is None else str(error))
+
+    @classmethod
+    def _plain(cls, data: Any) -> ToolResult:
+        """``cls(True, data)``, as fast as it can be made."""
+        result = cls.__new__(cls)
+        result.status = _SUCCESS
+        result.data = data
+        result.output = result.error = result.duration_ms = result.error_code = result.hint = None
+        return result
 
     def to_dict(self) -> dict[str, Any]:
         """The view of S1: ``success``, ``data``, ``error``."""
@@ -169,6 +184,10 @@ class ToolResult:
             f"{name}={value!r}" for name in ("data", "output", "error") if (value := getattr(self, name)) is not None
         )
         return f"ToolResult(status={self.status.value!r}{', ' if shown else ''}{shown})"
+
+
+_SUCCESS = ToolResultStatus.SUCCESS
+_SCALARS = frozenset((list, str, int, float, bool, type(None)))
 
 
 def _default_code(status: ToolResultStatus) -> str:

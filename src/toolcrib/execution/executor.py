@@ -169,7 +169,7 @@ class ToolExecutor:
         on_progress: Callable[[Progress], None] | None = None,
     ) -> CallRecord:
         """Carry out one call; as `execute_batch`."""
-        planned = self._plan(call, Context.of(context))
+        planned = self._plan(call, self._pipeline.complete(context))
         try:
             return await self._carry_out(planned, run, on_progress)
         finally:
@@ -199,7 +199,7 @@ class ToolExecutor:
             One record for each call, in their order. Only cancellation of the task raises; the records of calls that
             it ended are in the history.
         """
-        who = Context.of(context)
+        who = self._pipeline.complete(context)
         batch = [self._plan(call, who) for call in calls]
         doubles = duplicates([planned.call for planned in batch]) if len(batch) > 1 else {}
         exclusive = [i for i, planned in enumerate(batch) if planned.call is not None and planned.call.tool.exclusive]
@@ -287,11 +287,14 @@ class ToolExecutor:
         record.execution_time = time.perf_counter() - started
         if call is not None:
             record.cached = call.cached
-        await self._write_content(record)
+        if _may_be_long(result.data):
+            await asyncio.to_thread(record.write_content, self._result_limit, self._keep)
+        else:
+            record.write_content(self._result_limit, self._keep)
         if run is not None and call is not None and result.error_code not in REFUSALS:
             record.note = run.end_call(call.key, record.content)
             if record.note is not None:
-                await self._write_content(record)
+                record.write_content(self._result_limit, self._keep)
         return self._finished(planned, record)
 
     def _duplicate(self, planned: _Planned, original: _Planned) -> CallRecord:
@@ -308,13 +311,6 @@ class ToolExecutor:
         read = planned.read
         name = planned.call.tool.name if planned.call is not None else read.name
         return CallRecord(read.id, name, read.text, result, notes=read.repairs)
-
-    async def _write_content(self, record: CallRecord) -> None:
-        data = record.result.data
-        if type(data) in (str, list, dict, bytes) and len(data) > self._result_limit // 4:
-            await asyncio.to_thread(record.write_content, self._result_limit, self._keep)
-        else:
-            record.write_content(self._result_limit, self._keep)
 
     def _keep(self, text: str) -> Any:
         return self._artifacts().put(text.encode("utf-8", "replace"), name="result.txt", mime_type="text/plain")
@@ -389,6 +385,15 @@ class ToolExecutor:
                 args["_model"] = context["model"]
             if "project_id" in context:
                 args["_project_id"] = context["project_id"]
+
+
+def _may_be_long(data: Any) -> bool:
+    """Whether writing it down might hold up the event loop."""
+    return type(data) in _SIZED and len(data) > _LONG
+
+
+_SIZED = frozenset((str, bytes, list, dict, tuple))
+_LONG = 8192
 
 
 def _on_loop(

@@ -18,14 +18,14 @@ GRACE_AFTER_CANCELLATION = 5.0
 
 
 class TimeLimit:
-    """Runs one coroutine inside the current task, for so many seconds.
+    """Goes on with a coroutine inside the current task, for so many seconds.
 
-    A coroutine that never waits costs nothing more than awaiting it. One that waits is cancelled at its deadline the
+    The caller has started it, and needs no limit where it never waits. One that waits is cancelled at its deadline the
     way asyncio does it; where it swallows the cancellation and goes on, it is closed after a grace period, so the
-    answer is never held up. (`asyncio.timeout` would wait for it; a task of its own would live on after the loop's end.)
+    answer is never held up. (`asyncio.timeout` would wait for it; a task of its own would outlive the loop.)
 
     Args:
-        seconds: from the first time it waits.
+        seconds: from now on.
         name: of the tool, for the log.
 
     Attributes:
@@ -55,20 +55,17 @@ class TimeLimit:
         self._closes_at: asyncio.TimerHandle | None = None
 
     @types.coroutine
-    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    def finish(self, coroutine: Coroutine[Any, Any, Any], waiting: Any) -> Generator[Any, Any, Any]:
         """What ``coroutine`` returns or raises.
+
+        Args:
+            coroutine: it has been started by ``send(None)``.
+            waiting: what that gave, which it waits for.
 
         Raises:
             TimeoutError: it went on after its deadline and was closed.
             asyncio.CancelledError: the task was cancelled.
         """
-        try:
-            waiting = coroutine.send(None)
-        except StopIteration as stop:
-            return stop.value
-        return (yield from self._finish(coroutine, waiting))
-
-    def _finish(self, coroutine: Coroutine[Any, Any, Any], waiting: Any) -> Generator[Any, Any, Any]:
         self._loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         assert task is not None

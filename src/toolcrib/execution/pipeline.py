@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,15 +15,15 @@ from toolcrib.definition.deployment import Runtime
 from toolcrib.definition.injection import WHOLE_CONTEXT, injections
 from toolcrib.definition.invoke import failure
 from toolcrib.definition.ports import ArtifactStore, Runner
-from toolcrib.definition.result import ToolResult
+from toolcrib.definition.result import ToolResult, ToolResultStatus
 from toolcrib.definition.tool import ToolDefinition
 from toolcrib.definition.validation import output_check, validator_of
 from toolcrib.errors import CallError, DeadlineExceeded, DependencyMissingError, OutputMismatchError
 from toolcrib.execution import references
-from toolcrib.execution.cache import ResultCache
+from toolcrib.execution.cache import ResultCache, resources_changed
 from toolcrib.execution.keys import call_key
 from toolcrib.execution.limits import TimeLimit
-from toolcrib.execution.nesting import Frame, RunningTool, check_depth, current_frame
+from toolcrib.execution.nesting import RunningTool, check_depth, current_call
 from toolcrib.execution.slots import Slots
 from toolcrib.registry.registry import ToolRegistry
 
@@ -35,6 +35,10 @@ class _Facts:
     """What is derived from a tool once, not at every call."""
 
     tool: ToolDefinition
+    runner: Runner | None
+    lifetime: float
+    is_simple: bool
+    changes: bool
     takes_context: bool
     binary_inputs: tuple[references.Path, ...]
     binary_outputs: tuple[references.Path, ...]
@@ -75,6 +79,7 @@ class Pipeline:
         self._facts: dict[str, _Facts] = {}
         self._slots = Slots()
         self._nobody = Context(services=registry.services)
+        self._no_deadline = Deadline(timeout)  # tools of this process are ended from outside
 
     async def run(
         self,
@@ -98,7 +103,7 @@ class Pipeline:
             The one result. Only cancellation of the task raises.
         """
         try:
-            call = ToolCall(self.registry.resolve(name), arguments, context or self._nobody, "")
+            call = ToolCall(self.registry.resolve(name), arguments, context or self._nobody, "", [])
         except CallError as error:
             return ToolResult.from_error(error)
         return await self.carry_out(call, timeout=timeout, as_references=as_references)
@@ -111,18 +116,23 @@ class Pipeline:
             if call.values is None:
                 self.prepare(call)
             facts = self._facts_of(call.tool)
-            parent = current_frame.get()
+            call.parent = parent = current_call.get()
             seconds = timeout or call.tool.timeout or self._timeout
-            lifetime = self.cache.lifetime(call.tool) if self.cache is not None else 0.0
-            if call.key is None and lifetime > 0:
+            if facts.lifetime and call.key is None:
                 call.key = call_key(call)
             if parent is not None:
                 check_depth(call, parent)
-            if lifetime > 0 and call.key is not None:
+            if facts.lifetime and call.key is not None:
                 result = await self._remembered(call, facts, seconds, parent)
+            elif facts.is_simple:
+                result = await self._run(call, facts.runner, seconds)
             else:
                 result = await self._execute(call, facts, seconds, parent)
-            return await self._shape(facts, result, as_references) if result.success else result
+            if result.status is not ToolResultStatus.SUCCESS:
+                return result
+            if facts.output_problems is not None and (problems := facts.output_problems(result.data)):
+                self._mismatch(facts.tool, "; ".join(problems))
+            return await self._with_references(facts, result) if as_references else result
         except CallError as error:
             return ToolResult.from_error(error)
         except Exception as error:
@@ -137,9 +147,16 @@ class Pipeline:
         """
         call.arguments, call.values = validator_of(call.tool).prepare(unshared(call.arguments), call.notes)
         if call.context.services is None:
-            call.context = dataclasses.replace(call.context, services=self.registry.services)
+            call.context = self.complete(call.context)
 
-    async def _remembered(self, call: ToolCall, facts: _Facts, seconds: float, parent: Frame | None) -> ToolResult:
+    def complete(self, context: Mapping[str, Any] | Context | None) -> Context:
+        """A context with the services of the registry, where it has none."""
+        if not context:
+            return self._nobody
+        context = Context.of(context)
+        return context if context.services else dataclasses.replace(context, services=self.registry.services)
+
+    async def _remembered(self, call: ToolCall, facts: _Facts, seconds: float, parent: ToolCall | None) -> ToolResult:
         """The result of an earlier call, of one that is under way, or of this one."""
         cache, key = self.cache, call.key
         assert cache is not None
@@ -169,7 +186,7 @@ class Pipeline:
             cache.land(key, result)
 
     async def _compute(
-        self, call: ToolCall, facts: _Facts, seconds: float, parent: Frame | None, cache: ResultCache, key: str
+        self, call: ToolCall, facts: _Facts, seconds: float, parent: ToolCall | None, cache: ResultCache, key: str
     ) -> ToolResult:
         seen = cache.seen(call.tool)
         result = await self._execute(call, facts, seconds, parent)
@@ -177,26 +194,26 @@ class Pipeline:
             cache.put(key, call.tool, result, seen)
         return result
 
-    async def _execute(self, call: ToolCall, facts: _Facts, seconds: float, parent: Frame | None) -> ToolResult:
+    async def _execute(self, call: ToolCall, facts: _Facts, seconds: float, parent: ToolCall | None) -> ToolResult:
         """Run it when there is a slot for it."""
         tool = call.tool
         if facts.binary_inputs:
             await self._resolve_references(call, facts)
-        frame = Frame(tool, call.key, parent)
         if tool.concurrency is not None and not _holds_slot(parent, tool):
             await self._slots.acquire(tool.name, tool.concurrency, seconds)
-            frame.holds_slot = True
+            call.holds_slot = True
+        running = None
         if facts.takes_context:
-            call.context = dataclasses.replace(call.context, running=RunningTool(call, frame, self.run))
-        token = current_frame.set(frame)
+            running = RunningTool(call, self.run)
+            call.context = dataclasses.replace(call.context, running=running)
         try:
-            return await self._run(call, seconds)
+            return await self._run(call, facts.runner, seconds)
         finally:
-            current_frame.reset(token)
-            frame.end()
-            if frame.holds_slot:
+            if running is not None:
+                running.end()
+            if call.holds_slot:
                 self._slots.release(tool.name)
-            if self.cache is not None and (tool.mutates or tool.writes):
+            if facts.changes and self.cache is not None:
                 self.cache.invalidate(tool)
 
     async def _resolve_references(self, call: ToolCall, facts: _Facts) -> None:
@@ -212,22 +229,35 @@ class Pipeline:
         if call.arguments is not before:
             call.values = None
 
-    async def _run(self, call: ToolCall, seconds: float) -> ToolResult:
+    async def _run(self, call: ToolCall, runner: Runner | None, seconds: float) -> ToolResult:
         """Run it with a deadline."""
-        tool = call.tool
-        runner = self._runners.get(tool.runtime)
         if runner is None:
             raise DependencyMissingError(
-                f"Tool '{tool.name}' is not running or has no active endpoint: "
-                f"the runtime {tool.runtime!r} is not available here",
+                f"Tool '{call.tool.name}' is not running or has no active endpoint: "
+                f"the runtime {call.tool.runtime!r} is not available here",
                 hint="Tools outside this process run inside `async with crib:`, or behind `toolcrib serve`.",
             )
-        deadline = Deadline(seconds)
-        if getattr(runner, "keeps_deadline", False):
-            return await runner.run(call, deadline)
+        token = current_call.set(call)
+        try:
+            running = runner.run(call, self._no_deadline if call.tool.deployment is None else Deadline(seconds))
+            if getattr(runner, "keeps_deadline", False):
+                return await running
+            try:
+                waiting = running.send(None)
+            except StopIteration as stop:
+                result: ToolResult = stop.value
+                return result
+            return await self._wait(call.tool, running, waiting, seconds)
+        finally:
+            current_call.reset(token)
+            call.ended = True
+
+    async def _wait(
+        self, tool: ToolDefinition, running: Coroutine[Any, Any, ToolResult], waiting: Any, seconds: float
+    ) -> ToolResult:
         limit = TimeLimit(seconds, tool.name)
         try:
-            result: ToolResult = await limit.run(runner.run(call, deadline))
+            result: ToolResult = await limit.finish(running, waiting)
         except (TimeoutError, asyncio.CancelledError, CallError) as error:
             if not limit.expired or _is_cancelled():
                 raise
@@ -236,10 +266,8 @@ class Pipeline:
             raise _exceeded(tool, seconds)
         return result
 
-    async def _shape(self, facts: _Facts, result: ToolResult, as_references: bool) -> ToolResult:
-        if facts.output_problems is not None and (problems := facts.output_problems(result.data)):
-            self._mismatch(facts.tool, "; ".join(problems))
-        if as_references and facts.binary_outputs:
+    async def _with_references(self, facts: _Facts, result: ToolResult) -> ToolResult:
+        if facts.binary_outputs:
             result.data = await asyncio.to_thread(
                 references.to_references, result.data, facts.binary_outputs, self._artifacts(), facts.tool.name
             )
@@ -255,10 +283,17 @@ class Pipeline:
         facts = self._facts.get(tool.name)
         if facts is None or facts.tool is not tool:
             schema = tool.output_schema if self._output_validation != "off" else None
+            inputs = references.binary_paths(tool.parameters)
+            takes_context = WHOLE_CONTEXT in injections(tool).values()
+            changes = self.cache is not None and bool(resources_changed(tool))
             facts = _Facts(
                 tool,
-                WHOLE_CONTEXT in injections(tool).values(),
-                references.binary_paths(tool.parameters),
+                self._runners.get(tool.runtime),
+                self.cache.lifetime(tool) if self.cache is not None else 0.0,
+                not (inputs or takes_context or changes or tool.concurrency),
+                changes,
+                takes_context,
+                inputs,
                 references.binary_paths(tool.output_schema),
                 output_check(schema) if schema is not None else None,
             )
@@ -278,9 +313,9 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _holds_slot(frame: Frame | None, tool: ToolDefinition) -> bool:
+def _holds_slot(parent: ToolCall | None, tool: ToolDefinition) -> bool:
     """Whether a caller of this call counts against the tool's limit already, and waits for it."""
-    return frame is not None and any(each.holds_slot and each.tool is tool for each in frame.chain())
+    return parent is not None and any(each.holds_slot and each.tool is tool for each in parent.chain())
 
 
 def unshared(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -288,7 +323,8 @@ def unshared(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     if type(arguments) is not dict:
         return arguments
     for value in arguments.values():
-        if type(value) in (dict, list):
+        kind = type(value)
+        if kind is dict or kind is list:
             return {name: _unshared(value) for name, value in arguments.items()}
     return arguments
 

@@ -41,14 +41,17 @@ def read_call(call: Any) -> ProviderCall:
         >>> read_call({"id": "a", "function": {"name": "add", "arguments": "{"}}).error
         InvalidParamsError('Invalid JSON arguments')
     """
-    call = call if isinstance(call, Mapping) else {}
+    if type(call) is not dict and not isinstance(call, Mapping):
+        call = {}
     function = call.get("function")
-    if not isinstance(function, Mapping):
+    if type(function) is not dict and not isinstance(function, Mapping):
         function = call
     name, sent = function.get("name"), function.get("arguments")
     identity = call.get("id")
     text = sent if isinstance(sent, str) else _text(sent)
-    read = ProviderCall(identity if isinstance(identity, str) and identity else new_id(), str(name or ""), text)
+    if not identity or type(identity) is not str:
+        identity = str(identity) if isinstance(identity, (str, int)) and identity else new_id()
+    read = ProviderCall(identity, name if type(name) is str else str(name or ""), text)
     try:
         read.arguments = parse_arguments(sent)
     except InvalidParamsError as error:
@@ -62,7 +65,7 @@ def parse_arguments(sent: Any) -> Mapping[str, Any]:
     Raises:
         InvalidParamsError: it is neither.
     """
-    if isinstance(sent, Mapping):
+    if type(sent) is not str and isinstance(sent, Mapping):
         return sent
     if sent is None or sent == "":
         return {}

@@ -21,7 +21,19 @@ CIRCULAR = "[circular]"
 TOO_DEEP = "[nested too deeply]"
 _DEEPEST = 200
 _SCALARS = (str, int, bool, type(None))
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(", ", ": ")).encode
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False)
+
+
+def _make_encode() -> Callable[[Any], str]:
+    """``json.dumps`` without making an encoder each time, where the C one is there."""
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return _encoder.encode
+    encode = make(None, _encoder.default, json.encoder.encode_basestring, None, ": ", ", ", False, False, False)
+    return lambda value: "".join(encode(value, 0))
+
+
+_encode = _make_encode()
 
 
 def json_text(value: Any) -> str:

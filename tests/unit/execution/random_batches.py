@@ -105,10 +105,18 @@ class Workshop:
         records = (await asyncio.gather(task, return_exceptions=True))[0]
         if isinstance(records, BaseException):
             assert isinstance(records, asyncio.CancelledError)
+            await self.settle()
         else:
             assert [record.id for record in records] == [call["id"] for call in calls]
             self.check_effects(records)
         assert Counter(record["id"] for record in history) == Counter(call["id"] for call in calls)
+
+    async def settle(self) -> None:
+        """Wait for threads that a cancelled batch had already begun: their tools cannot be stopped."""
+        runner = self.desk.executor._runner
+        assert runner is not None
+        while runner.pool.busy:
+            await asyncio.sleep(0.001)
 
     def check_effects(self, records: list[Any]) -> None:
         """What was done is what the records say, no more and no less."""
