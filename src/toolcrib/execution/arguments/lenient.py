@@ -73,9 +73,11 @@ class _Rewriting:
         while True:
             if self.at >= length:
                 raise CutOff
-            if self._skip():
+            if self.stack and self._skip():
                 continue
             character = text[self.at]
+            if not self.stack and character not in "{[":
+                raise self._unexpected()
             if character in "｛｝［］：，":
                 self._note("smart_quotes")
                 character = character.translate(_FULL_WIDTH)

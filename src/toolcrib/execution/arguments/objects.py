@@ -117,7 +117,10 @@ def _unescaped(body: str) -> str | None:
 
 def _read_embedded(text: str, depth: int) -> Objects:
     """The objects in a text, whatever stands before and after them."""
-    starts = sorted({text.find("{"), text.find("[")} - {-1})
+    at = 0
+    while mark := _LEADING.match(text, at):
+        at = mark.end()
+    starts = sorted({text.find("{", at), text.find("[", at)} - {-1})
     if not starts:
         if text in "```json":
             raise CutOff
