@@ -27,6 +27,7 @@ PUBLIC_NAMES = [
     "Injected",
     "Tool",
     "ToolDefinition",
+    "ToolExecutor",
     "ToolRegistry",
     "ToolResult",
     "ToolResultStatus",

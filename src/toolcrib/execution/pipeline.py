@@ -36,8 +36,11 @@ class _Facts:
 
     tool: ToolDefinition
     runner: Runner | None
+    begin: Callable[[ToolCall], ToolResult | Coroutine[Any, Any, ToolResult]] | None
     lifetime: float
     is_simple: bool
+    is_flat: bool
+    keeps_deadline: bool
     changes: bool
     takes_context: bool
     binary_inputs: tuple[references.Path, ...]
@@ -79,7 +82,6 @@ class Pipeline:
         self._facts: dict[str, _Facts] = {}
         self._slots = Slots()
         self._nobody = Context(services=registry.services)
-        self._no_deadline = Deadline(timeout)  # tools of this process are ended from outside
 
     async def run(
         self,
@@ -125,7 +127,7 @@ class Pipeline:
             if facts.lifetime and call.key is not None:
                 result = await self._remembered(call, facts, seconds, parent)
             elif facts.is_simple:
-                result = await self._run(call, facts.runner, seconds)
+                result = await self._run(call, facts, seconds)
             else:
                 result = await self._execute(call, facts, seconds, parent)
             if result.status is not ToolResultStatus.SUCCESS:
@@ -145,7 +147,8 @@ class Pipeline:
         Raises:
             InvalidParamsError: they do not fit.
         """
-        call.arguments, call.values = validator_of(call.tool).prepare(unshared(call.arguments), call.notes)
+        arguments = call.arguments if self._facts_of(call.tool).is_flat else unshared(call.arguments)
+        call.arguments, call.values = validator_of(call.tool).prepare(arguments, call.notes)
         if call.context.services is None:
             call.context = self.complete(call.context)
 
@@ -207,7 +210,7 @@ class Pipeline:
             running = RunningTool(call, self.run)
             call.context = dataclasses.replace(call.context, running=running)
         try:
-            return await self._run(call, facts.runner, seconds)
+            return await self._run(call, facts, seconds)
         finally:
             if running is not None:
                 running.end()
@@ -229,35 +232,35 @@ class Pipeline:
         if call.arguments is not before:
             call.values = None
 
-    async def _run(self, call: ToolCall, runner: Runner | None, seconds: float) -> ToolResult:
+    async def _run(self, call: ToolCall, facts: _Facts, seconds: float) -> ToolResult:
         """Run it with a deadline."""
-        if runner is None:
-            raise DependencyMissingError(
-                f"Tool '{call.tool.name}' is not running or has no active endpoint: "
-                f"the runtime {call.tool.runtime!r} is not available here",
-                hint="Tools outside this process run inside `async with crib:`, or behind `toolcrib serve`.",
-            )
         token = current_call.set(call)
         try:
-            running = runner.run(call, self._no_deadline if call.tool.deployment is None else Deadline(seconds))
-            if getattr(runner, "keeps_deadline", False):
-                return await running
-            try:
-                waiting = running.send(None)
-            except StopIteration as stop:
-                result: ToolResult = stop.value
-                return result
-            return await self._wait(call.tool, running, waiting, seconds)
+            if facts.begin is not None:
+                begun = facts.begin(call)
+                return begun if type(begun) is ToolResult else await self._wait(call.tool, begun, seconds)
+            runner = facts.runner
+            if runner is None:
+                raise DependencyMissingError(
+                    f"Tool '{call.tool.name}' is not running or has no active endpoint: "
+                    f"the runtime {call.tool.runtime!r} is not available here",
+                    hint="Tools outside this process run inside `async with crib:`, or behind `toolcrib serve`.",
+                )
+            running = runner.run(call, Deadline(seconds))
+            return await (running if facts.keeps_deadline else self._wait(call.tool, running, seconds))
         finally:
             current_call.reset(token)
             call.ended = True
 
-    async def _wait(
-        self, tool: ToolDefinition, running: Coroutine[Any, Any, ToolResult], waiting: Any, seconds: float
-    ) -> ToolResult:
+    async def _wait(self, tool: ToolDefinition, running: Any, seconds: float) -> ToolResult:
+        try:
+            waiting = running.send(None)
+        except StopIteration as stop:
+            result: ToolResult = stop.value
+            return result
         limit = TimeLimit(seconds, tool.name)
         try:
-            result: ToolResult = await limit.finish(running, waiting)
+            result = await limit.finish(running, waiting)
         except (TimeoutError, asyncio.CancelledError, CallError) as error:
             if not limit.expired or _is_cancelled():
                 raise
@@ -283,14 +286,18 @@ class Pipeline:
         facts = self._facts.get(tool.name)
         if facts is None or facts.tool is not tool:
             schema = tool.output_schema if self._output_validation != "off" else None
+            runner = self._runners.get(tool.runtime)
             inputs = references.binary_paths(tool.parameters)
             takes_context = WHOLE_CONTEXT in injections(tool).values()
             changes = self.cache is not None and bool(resources_changed(tool))
             facts = _Facts(
                 tool,
-                self._runners.get(tool.runtime),
+                runner,
+                getattr(runner, "begin", None),
                 self.cache.lifetime(tool) if self.cache is not None else 0.0,
                 not (inputs or takes_context or changes or tool.concurrency),
+                _is_flat(tool.parameters),
+                bool(getattr(runner, "keeps_deadline", False)),
                 changes,
                 takes_context,
                 inputs,
@@ -316,6 +323,22 @@ def _is_cancelled() -> bool:
 def _holds_slot(parent: ToolCall | None, tool: ToolDefinition) -> bool:
     """Whether a caller of this call counts against the tool's limit already, and waits for it."""
     return parent is not None and any(each.holds_slot and each.tool is tool for each in parent.chain())
+
+
+def _is_flat(schema: Mapping[str, Any]) -> bool:
+    """Whether no argument that fits can be a list or an object."""
+    return (
+        "properties" in schema
+        and schema.keys() <= _SIMPLE_KEYWORDS
+        and all(
+            isinstance(one, Mapping) and one.get("type") in _SCALAR_TYPES
+            for one in (schema.get("properties") or {}).values()
+        )
+    )
+
+
+_SIMPLE_KEYWORDS = frozenset(("type", "properties", "required", "title", "description"))
+_SCALAR_TYPES = ("string", "integer", "number", "boolean", "null")
 
 
 def unshared(arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -115,7 +115,7 @@ class Workshop:
         """Wait for threads that a cancelled batch had already begun: their tools cannot be stopped."""
         runner = self.desk.executor._runner
         assert runner is not None
-        while runner.pool.busy:
+        while runner.pool.busy:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
 
     def check_effects(self, records: list[Any]) -> None:

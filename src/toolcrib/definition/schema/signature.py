@@ -105,6 +105,12 @@ class Signature:
             self._output = (Reader(self.function, self._closed, self._local_names).output(),)
         return self._output[0]
 
+    @property
+    def takes_names(self) -> bool:
+        """Whether every parameter can be given by its name."""
+        compiled = self.compile()
+        return not compiled.positional and compiled.variadic is None
+
     def has_default(self, parameter: str) -> bool:
         """Whether the function can be called without it."""
         return parameter in self.compile().defaults
