@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -113,6 +114,7 @@ class ToolExecutor:
         if pipeline is None:
             cache = ResultCache(cache_ttl, undeclared=True, clock=clock) if enable_cache else None
             self._runner = InProcessRunner(threads)
+            weakref.finalize(self, self._runner.close).atexit = False
             pipeline = Pipeline(registry, {"inprocess": self._runner}, self._artifacts, timeout=timeout, cache=cache)
         self._pipeline = pipeline
         self._most_threads = threads

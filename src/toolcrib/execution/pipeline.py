@@ -170,7 +170,11 @@ class Pipeline:
                 flight = cache.join(key)
                 if flight is None:
                     return await self._fly(call, facts, seconds, cache, key)
-                result = await flight.wait()
+                try:
+                    async with asyncio.timeout(seconds):
+                        result = await flight.wait()
+                except TimeoutError as error:
+                    raise _exceeded(call.tool, seconds) from error
             elif result is None:  # a call made by a tool waits for no other, so that none waits in a circle
                 return await self._compute(call, facts, seconds, parent, cache, key)
             if result is not None:

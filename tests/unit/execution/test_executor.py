@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -473,3 +475,56 @@ def test_what_was_ignored_is_told(desk: Desk) -> None:
     counting(desk)
     (content,) = desk.contents("sequential", sent("count", {"x": 1, "color": "red"}))
     assert (content["data"], content["ignored_arguments"]) == (1, ["color"])
+
+
+def test_one_executor_serves_many_threads(desk: Desk) -> None:
+    calls = counting(desk)
+
+    def turn(index: int) -> list[Any]:
+        batch = [sent("count", {"x": n}, f"{index}.{n}") for n in range(20)]
+        return [each["tool_call_id"] for each in desk.messages(PATHS[index % 2], *batch)]
+
+    with ThreadPoolExecutor(8) as pool:
+        for index, ids in enumerate(pool.map(turn, range(16))):
+            assert ids == [f"{index}.{n}" for n in range(20)]
+    assert sorted(calls) == list(range(20))
+    assert len(desk.executor._call_history) == 16 * 20
+
+
+def test_an_executor_that_is_gone_leaves_no_thread() -> None:
+    desk = Desk()
+    counting(desk)
+    desk.messages("parallel", *(sent("count", {"x": n}, str(n)) for n in range(8)))
+    runner, loop_thread = desk.executor._runner, desk.executor._door._thread
+    assert runner is not None
+    assert loop_thread is not None
+    pool = runner.pool
+    del desk, runner
+    gc.collect()
+    loop_thread.join(5 * SLACK)
+    assert not loop_thread.is_alive()
+    until = time.monotonic() + 5 * SLACK
+    while pool._threads and time.monotonic() < until:
+        time.sleep(0.01)
+    assert pool._threads == 0
+
+
+async def test_a_call_waits_for_an_identical_one_no_longer_than_it_may(desk: Desk) -> None:
+    @desk.tool(cache=True)
+    async def slow() -> None:
+        """Slow."""
+        await asyncio.sleep(30)
+
+    pipeline = desk.executor._pipeline
+    first = asyncio.create_task(pipeline.run("slow", {}, timeout=20))
+    await asyncio.sleep(0)
+    async with asyncio.timeout(2 * SLACK):
+        assert (await pipeline.run("slow", {}, timeout=0.05)).error_code == "timeout"
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+
+
+async def test_the_facts_of_a_tool_must_make_sense(desk: Desk) -> None:
+    for facts in ({"concurrency": 0}, {"max_depth": "deep"}):
+        with pytest.raises(DefinitionError):
+            counting(desk, **facts)
