@@ -72,6 +72,7 @@ class BaseTool(ServiceSlots, ABC):
         ...         return [ActionDef("greet", "Greets someone.", {"who": {"type": "string"}}, ["who"])]
         ...
         ...     async def execute(self, action: str, params: dict) -> ToolResult:
+        ...         from toolcrib.definition.result import ToolResult
         ...         return ToolResult(status="success", output=f"Hello {params['who']}")
         >>> import asyncio
         >>> GreeterTool().get_schema()[0]["function"]["name"]

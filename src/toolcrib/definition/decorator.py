@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, overload
 from toolcrib.definition.schema import callables
 from toolcrib.definition.schema.signature import Signature
 from toolcrib.definition.tool import Effects, Risk, Texts, ToolDefinition
+from toolcrib.errors import DefinitionError
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -110,6 +111,8 @@ def define(
         DefinitionError: no tool can be made of it, or an annotation means nothing.
     """
     callables.check_callable(function)
+    if isinstance(facts.get("requires"), str):
+        raise DefinitionError("requires is a text", hint=f"Write requires=({facts['requires']!r},).")
     tool_name = callables.name_of(function) if name is None else name
     signature = _signature(function, tool_name, parameters, facts)
     if description is None and signature is None:

@@ -18,7 +18,7 @@ from toolcrib.runtime.environment import Environments
 from toolcrib.runtime.generation import Services, end_leftover, uninterrupted
 from toolcrib.runtime.guard_process import GuardProcess
 from toolcrib.runtime.instance import Instance
-from toolcrib.runtime.lease import Lease
+from toolcrib.runtime.local import Lease
 from toolcrib.runtime.ports import PortAllocator
 from toolcrib.runtime.records import HomeLock, ProcessRecord, ProcessRecords
 from toolcrib.runtime.status import Endpoint, Lifecycle, ToolStatus

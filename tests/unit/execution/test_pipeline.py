@@ -14,7 +14,11 @@ from typing import Any
 import pytest
 
 from toolcrib import Crib, ToolDefinition, ToolResult, ToolResultStatus
+from toolcrib.definition.call import Deadline, ToolCall
+from toolcrib.definition.deployment import Deployment
+from toolcrib.execution.pipeline import Pipeline
 from toolcrib.settings import Settings
+from toolcrib.storage.artifacts import FileArtifactStore
 
 SLACK = float(os.environ.get("TOOLCRIB_TEST_SLACK", "2"))
 ANYTHING: dict[str, Any] = {"type": "object"}
@@ -204,3 +208,44 @@ def test_making_a_crib_touches_nothing(tmp_path: Path) -> None:
     Crib(Settings(home=tmp_path / "home"))
     assert not (tmp_path / "home").exists()
     assert not {"uvicorn", "watchfiles"} & (set(sys.modules) - before)
+
+
+async def test_M05_files_are_read_and_kept_off_the_event_loop(crib: Crib, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+    for name in ("path", "put"):
+        original = getattr(FileArtifactStore, name)
+
+        def noted(*given: Any, original: Any = original, **named: Any) -> Any:
+            threads.append(threading.current_thread())
+            return original(*given, **named)
+
+        monkeypatch.setattr(FileArtifactStore, name, noted)
+    file = {"type": "string", "contentEncoding": "base64"}
+    schema = {"type": "object", "properties": {"file": file}}
+    tool = ToolDefinition(
+        "copy", "Copies.", schema, lambda arguments: {"file": arguments["file"]}, output_schema=schema
+    )
+    crib.registry.register(tool)
+    artifact = await asyncio.to_thread(crib.artifacts.put, b"content")
+
+    result = await crib.run("copy", {"file": artifact.reference}, artifacts=True)
+
+    assert result.data["file"]["sha256"] == artifact.sha256
+    assert len(threads) == 3
+    assert threading.main_thread() not in threads
+
+
+async def test_T024_a_runner_that_keeps_deadlines_itself_is_left_to_it(crib: Crib) -> None:
+    class Runner:
+        def __init__(self, keeps_deadline: bool) -> None:
+            self.keeps_deadline = keeps_deadline
+
+        async def run(self, call: ToolCall, deadline: Deadline) -> ToolResult:
+            await asyncio.sleep(2 * deadline.seconds)
+            return ToolResult.ok("late")
+
+    tool = ToolDefinition("slow", "Is slow.", ANYTHING, deployment=Deployment("local"))
+    crib.registry.register(tool)
+    for keeps_deadline, status in ((True, "success"), (False, "timeout")):
+        pipeline = Pipeline(crib.registry, {"local": Runner(keeps_deadline)}, lambda: crib.artifacts)
+        assert (await pipeline.run("slow", {}, timeout=0.05)).status.value == status

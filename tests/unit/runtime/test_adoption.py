@@ -120,3 +120,14 @@ async def test_T027_only_the_tool_itself_is_adopted(workshop: Workshop, what: st
         write_main(workshop.folder / "x")
         assert (await workshop.call("x"))["pid"] != process.pid
         assert lives(process.pid)
+
+
+async def test_T027_a_tool_that_was_removed_while_it_was_looked_for_is_not_taken_over(workshop: Workshop) -> None:
+    directory = write_main(workshop.folder / "x")
+    with by_hand(directory, workshop.settings.first_tool_port) as process:
+        workshop.define("x", directory)
+        instance = workshop.supervisor._instances["x"]
+        await instance.close("the tool was removed", drain=0)
+        assert not await instance.adopt()
+        assert instance.status().lifecycle is not Lifecycle.ACTIVE
+        assert process.poll() is None

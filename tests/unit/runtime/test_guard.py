@@ -147,3 +147,31 @@ async def test_T019_a_guard_that_was_killed_is_replaced_and_told_everything() ->
     await until(lambda: process.pid not in (None, first))
     await process.close()
     assert child.wait(5) == -15
+
+
+async def test_T019_a_guard_that_no_longer_reads_is_replaced_and_never_waited_for() -> None:
+    process = GuardProcess()
+    process.start()
+    first = process.pid
+    assert first is not None
+    os.kill(first, signal.SIGSTOP)
+    before = time.monotonic()
+    for number in range(20_000):  # more than a pipe holds; the numbers belong to nobody
+        process.add(2**30 + number, "1")
+        process.remove(2**30 + number)
+    assert time.monotonic() - before < 5 * SLACK
+    await until(lambda: process.pid not in (None, first))
+    await process.close()
+
+
+async def test_T019_a_guard_that_cannot_stay_is_given_up_loudly(caplog: pytest.LogCaptureFixture) -> None:
+    process = GuardProcess()
+    process.start()
+    for _ in range(6):
+        current = process.pid
+        assert current is not None
+        os.kill(current, signal.SIGKILL)
+        await until(lambda current=current: process.pid != current)  # type: ignore[misc]
+    assert process.pid is None
+    assert "its guard is gone" in caplog.text
+    await process.close()

@@ -6,13 +6,16 @@ import asyncio
 import os
 import socket
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.unit.runtime.workshop import SLACK, Workshop, lives, make_settings, until, write_main
 from toolcrib.definition.call import Deadline
 from toolcrib.errors import DeadlineExceeded, NotRunningError, StartFailedError, UnknownToolError
+from toolcrib.runtime import health, process
 from toolcrib.runtime.status import Lifecycle
 from toolcrib.runtime.supervisor import Supervisor, ToolStatusManager
 
@@ -373,3 +376,22 @@ async def test_T028_a_secret_that_a_tool_prints_is_not_in_its_log(
     await until(lambda: "shown" in workshop.supervisor.log_tail("x"))
     assert "***" in workshop.supervisor.log_tail("x")
     assert all("very-secret" not in line for line in workshop.supervisor.log_tail("x"))
+
+
+async def test_T021_who_listens_is_looked_up_off_the_event_loop(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+    for module, name in ((health, "listening_ports"), (process, "group_members")):
+        original = getattr(module, name)
+
+        def noted(pid: int, original: Any = original) -> Any:
+            threads.append(threading.current_thread())
+            return original(pid)
+
+        monkeypatch.setattr(module, name, noted)
+    workshop.add("x")
+    await workshop.call("x", child="same group")
+    await workshop.supervisor.stop_tool("x")
+    assert threads
+    assert threading.main_thread() not in threads, "reading every process of a machine takes a while"

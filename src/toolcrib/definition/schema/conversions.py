@@ -110,6 +110,18 @@ def _foreign_default(value: Any) -> tuple[bool, Any]:
     from pydantic_core import PydanticSerializationError, to_jsonable_python
 
     try:
-        return True, to_jsonable_python(value, inf_nan_mode="null")
+        shown = to_jsonable_python(value)
     except (PydanticSerializationError, ValueError, TypeError):
         return False, None
+    return is_json(shown), shown
+
+
+def is_json(value: Any) -> bool:
+    """Whether a value is JSON as it is; NaN and Infinity are not."""
+    import json
+
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
