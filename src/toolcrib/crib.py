@@ -68,6 +68,7 @@ class Crib:
         self._given_sources = sources
         self._owned: dict[int, set[str]] = {}
         self._problems: tuple[SourceError, ...] = ()
+        self._told: set[tuple[str, str | None]] = set()
         self._supervisor: Supervisor | None = None
         self._stack: AsyncExitStack | None = None
 
@@ -242,8 +243,10 @@ class Crib:
             self._problems = tuple(problems)
             if self._supervisor is not None:
                 self._supervisor.update([tool for tool in self.registry if tool.runtime == "local"])
+        known, self._told = self._told, {(str(problem), problem.hint) for problem in problems}
         for problem in problems:
-            _logger().warning("%s", problem)
+            if (str(problem), problem.hint) not in known:
+                _logger().warning("%s%s", problem, f" ({problem.hint})" if problem.hint else "")
         return changed
 
     async def __aenter__(self) -> Crib:

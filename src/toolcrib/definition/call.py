@@ -35,7 +35,7 @@ class Deadline:
 
 
 def _new_id() -> str:
-    return f"call_{random.getrandbits(64):016x}"  # noqa: S311 (to be told apart, not to be secret)
+    return f"call_{random.getrandbits(64):016x}"  # noqa: S311, RUF100 - to be told apart, not to be secret
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_T036_the_folder_holds_what_a_tool_needs(tmp_path: Path, fastapi: bool) -> None:
     folder = scaffold("word_counter", tmp_path, name_zh="字数统计", name_en="Word counter", fastapi=fastapi)
     names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    expected = {"main.py", "tool.toml", "README.md", ".gitignore", "tests/test_word_counter.py"}
+    expected = {"main.py", "tool.toml", "README.md", ".gitignore", "pytest.ini", "tests/test_word_counter.py"}
     assert names == expected | (set() if fastapi else {"tool_server.py"})
     assert "/tests/last_run.log" in (folder / ".gitignore").read_text().splitlines()
     for source in folder.rglob("*.py"):

@@ -30,9 +30,10 @@ def check(
     """Check that tools behave and belong together.
 
     With DIR the tool in that folder is started for real and asked directly: its own example, wrong parameters, strange
-    bodies, many calls at once; then it is stopped. A running router is not disturbed. Without DIR all tools are looked
-    at together, and nothing is started: names, schemas for each provider, intents and their keywords, actions,
-    services, groups, languages, token budgets. One line a check; exit status 1 if one fails.
+    bodies, many calls at once; then it is stopped. What registry.json says of it counts, and a running router is not
+    disturbed. Without DIR all tools are looked at together, and nothing is started: names, schemas for each provider,
+    intents and their keywords, actions, services, groups, languages, token budgets. One line a check; exit status 1 if
+    one fails.
 
     \b
     Examples:
@@ -69,7 +70,7 @@ def _check_folders(folders: list[Path], settings: Settings, as_json: bool) -> bo
 
 
 async def _check(folder: Path, settings: Settings, *, quiet: bool) -> dict[str, Any]:
-    from toolcrib.validation.examination import examine
+    from toolcrib.validation.examination import check_log, examine
 
     findings: list[Finding] = []
 
@@ -84,6 +85,9 @@ async def _check(folder: Path, settings: Settings, *, quiet: bool) -> dict[str, 
     doing = ["reading"]
     with output.progress(lambda: f"{folder.name}: {doing[0]} …"):
         await examine(folder, settings, report, lambda text: doing.__setitem__(0, text))
+    log = check_log(folder.name, settings)
+    if not quiet and any(finding.level == "fail" for finding in findings) and log.is_file():
+        output.say(f"What it printed: {log}")
     return {
         "tool_id": folder.name,
         "directory": str(folder),
