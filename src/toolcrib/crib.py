@@ -367,8 +367,10 @@ def register_service(name: str, service: object) -> None:
     """Give the default crib's tools what they ask for under ``name``; those that wait for it are told (contract N050).
 
     Example:
-        >>> register_service("clock", "a clock")
-        >>> get_service("clock")
+        >>> from toolcrib.crib import Crib, use
+        >>> with use(Crib()):
+        ...     register_service("clock", "a clock")
+        ...     get_service("clock")
         'a clock'
     """
     default_crib().services.register(name, service)

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from toolcrib.definition.decorator import ToolFacts
     from toolcrib.definition.deployment import Deployment, Runtime
     from toolcrib.definition.schema.signature import Signature
     from toolcrib.definition.validation import Validator
@@ -139,3 +142,17 @@ class ToolDefinition:
             "type": "function",
             "function": {"name": self.name, "description": self.description, "parameters": self.parameters},
         }
+
+    @classmethod
+    def from_langchain(cls, tool: Any, **facts: Unpack[ToolFacts]) -> ToolDefinition:
+        """A LangChain tool as a definition; see `toolcrib.adapters.langchain.from_langchain`."""
+        from toolcrib.adapters.langchain import from_langchain
+
+        return from_langchain(tool, **facts)
+
+    @classmethod
+    def from_mcp(cls, session: Any, tool: Any, *, prefix: str = "", trusted: bool = False) -> ToolDefinition:
+        """A tool of an MCP server as a definition; see `toolcrib.adapters.mcp.from_mcp`."""
+        from toolcrib.adapters.mcp import from_mcp
+
+        return from_mcp(session, tool, prefix=prefix, trusted=trusted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from toolcrib.definition.call import Deadline, ToolCall
@@ -20,8 +20,6 @@ from toolcrib.execution import references
 from toolcrib.registry.registry import ToolRegistry
 
 logger = logging.getLogger("toolcrib.execution")
-
-NOBODY = Context()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +59,7 @@ class Pipeline:
         self._timeout = timeout
         self._output_validation = output_validation
         self._facts: dict[str, _Facts] = {}
+        self._nobody = Context(services=registry.services)
 
     async def run(
         self,
@@ -85,7 +84,7 @@ class Pipeline:
         """
         try:
             tool = self._registry.resolve(name)
-            call = ToolCall(tool, arguments, context or NOBODY)
+            call = ToolCall(tool, arguments, self._known(context))
             await self._prepare(call)
             deadline = Deadline(timeout or tool.timeout or self._timeout)
             result = await self._run(call, deadline)
@@ -95,6 +94,12 @@ class Pipeline:
         except Exception as error:
             logger.exception("Call of %s failed", name)
             return ToolResult.from_error(error)
+
+    def _known(self, context: Context | None) -> Context:
+        """The caller's context with the services that tools may ask for."""
+        if context is None:
+            return self._nobody
+        return context if context.services is not None else replace(context, services=self._registry.services)
 
     async def _prepare(self, call: ToolCall) -> None:
         call.arguments = validate(call.tool, call.arguments, call.notes)

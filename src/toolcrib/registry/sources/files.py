@@ -48,7 +48,9 @@ class ToolFiles:
         self._settled: dict[str, ToolDefinition | None] = {}
         self._absent: dict[str, str] = {}
         self._tools_said = Said(lambda reading: {layer.tool_id for layer in reading.tools} | reading.broken)
-        self._groups_said = Said(lambda reading: {layer.entry.group_id for layer in reading.groups})
+        self._groups_said = Said(
+            lambda reading: {layer.entry.group_id for layer in reading.groups} | reading.broken_groups
+        )
         self._lock = threading.Lock()
 
     def paths(self) -> Iterable[Path]:
