@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO
@@ -442,11 +443,69 @@ def test_a_manifest_that_is_wrong_fails_with_its_line(shell: Shell) -> None:
     assert f"❌ manifest: {manifest}:" in failed.stdout
 
 
-def test_check_without_a_folder_looks_at_every_local_tool(shell: Shell) -> None:
+def test_check_all_starts_every_local_tool_and_check_alone_looks_at_the_crib(shell: Shell) -> None:
     shell.scaffold()
-    report = json.loads(shell.ok("check", "--json"))
+    report = json.loads(shell.ok("check", "--all", "--json"))
     assert {"repeat", "image_stitcher", "qr_code"} <= {tool["tool_id"] for tool in report["tools"]}
     assert report["ok"]
+    crib = json.loads(shell.ok("check", "--json"))
+    assert (crib["ok"], crib["warnings"], crib["failures"]) == (True, 0, 0)
+
+
+def test_the_first_steps_of_the_help_work_one_after_the_other(shell: Shell) -> None:
+    steps = [line.strip() for line in shell.ok("--help").splitlines() if line.strip().startswith("toolcrib new")]
+    (step,) = steps
+    commands, _, _ = step.partition("   ")
+    for command in commands.split("&&"):
+        shell.ok(*command.split()[1:])
+    said = shell.ok("check")
+    assert "0 warned, 0 failed" in said
+
+
+def test_T028_a_check_leaves_the_log_of_a_running_tool_alone(service: Service, shell: Shell) -> None:
+    shell.home, shell.project = service.home, service.project
+    folder = shell.scaffold("busy")
+    wait_until(lambda: "busy" in shell.ok("tools"))
+    shell.ok("call", "busy", "text=a")
+    log = folder / "tests" / "last_run.log"
+    before, inode = log.read_bytes(), log.stat().st_ino
+    shell.ok("check", str(folder))
+    assert (log.read_bytes(), log.stat().st_ino) == (before, inode)
+    assert "main.py --port" in (service.home / "logs" / "check" / "busy.log").read_text()
+    assert sorted(path.name for path in (folder / "tests").iterdir()) == ["last_run.log", "test_busy.py"]
+
+
+def test_a_check_honours_what_registry_json_says(shell: Shell) -> None:
+    folder = shell.scaffold("plain", fastapi=True)
+    manifest = tomllib.loads((folder / "tool.toml").read_text("utf-8"))
+    (folder / "tool.toml").unlink()
+    entry = {key: manifest[key] for key in ("name", "description", "input_schema", "output_schema", "effects")}
+    write = (shell.project / "registry.json").write_text
+    write(json.dumps({"tools": [{"tool_id": "plain", "backend_runtime": "local", **entry}]}))
+    assert "✅ manifest: plain: 2 parameters" in shell.ok("check", str(folder))
+    write(json.dumps({"tools": [{"tool_id": "plain", "backend_runtime": "local", "enabled": False, **entry}]}))
+    failed = shell("check", str(folder))
+    assert failed.returncode == 1
+    assert "registry.json:1 switches it off" in failed.stdout
+
+
+def test_start_of_what_cannot_run_says_why_and_fails(service: Service, shell: Shell) -> None:
+    shell.home = service.home
+    failed = shell("start", "launch_comfy_env")
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert "missing credentials: RUNCOMFY_API_TOKEN" in failed.stderr
+    assert "Hint: Set what is missing" in failed.stderr
+
+
+def test_output_is_checked_before_anything_runs_and_its_ending_after(shell: Shell) -> None:
+    folder = shell.project / "nowhere"
+    refused = shell("call", "qr_code", "text=a", "-o", str(folder / "x.png"))
+    assert (refused.returncode, folder.exists()) == (2, False)
+    assert "nothing was run" in refused.stderr
+    written = shell("call", "qr_code", "text=a", "-o", "out.jpg")
+    assert written.returncode == 0
+    assert "Warning: out.jpg holds image/png" in written.stderr
+    assert "out.png" in written.stderr
 
 
 def test_prepare_goes_on_after_a_failure(shell: Shell) -> None:

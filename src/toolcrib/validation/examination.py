@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from toolcrib.definition.call import Deadline
 from toolcrib.definition.tool import ToolDefinition
-from toolcrib.errors import SettingsError, SourceError, ToolcribError
+from toolcrib.errors import ServiceError, SourceError, ToolcribError
 from toolcrib.validation.conformance import CHECKS, Subject
 from toolcrib.validation.findings import Finding, failed, passed, warned
 from toolcrib.validation.manifest import check_header, check_manifest
@@ -217,9 +217,9 @@ async def _supervised(tool: ToolDefinition, settings: Settings) -> AsyncIterator
         try:
             environments.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise SettingsError(
-                f"TOOLCRIB_HOME cannot be used: {environments}: {error.strerror or error}",
-                hint="Prepared environments are kept there: set TOOLCRIB_HOME to a folder that can be written.",
+            raise ServiceError(
+                f"{environments} cannot be written: {error.strerror or error}",
+                hint="Set TOOLCRIB_HOME to a folder that this user may write.",
             ) from None
         (Path(home) / "environments").symlink_to(environments.resolve(), target_is_directory=True)
         first_port = min(settings.last_tool_port + 1, LAST_PORT - 1000)
