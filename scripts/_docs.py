@@ -51,8 +51,8 @@ def settings() -> Iterator[str]:
     yield ""
     yield (
         "A list is names with commas between them, `TOOLCRIB_MODULES=my_tools,more_tools`, or JSON. A variable of that "
-        "prefix that is no setting is told by `toolcrib serve` and `toolcrib doctor`. In a program the names are arguments: "
-        "`Crib(Settings(port=9001))`."
+        "prefix that is no setting is told by `toolcrib serve` and `toolcrib doctor`. In a program the names are "
+        "arguments: `Crib(Settings(port=9001))`."
     )
 
 

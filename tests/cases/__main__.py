@@ -67,8 +67,8 @@ def main(paths: list[str]) -> int:
             print(f"{named[index][0]}: {'; '.join(differences)}".replace("\n", " ⏎ "), flush=True)
     if told:
         print(
-            f"{len(told)} are scenarios told in words ({told[0]} to {told[-1]}); nothing here can run them: "
-            f"the tests that play one name its id (grep -ri {told[0]} tests)"
+            f"{len(told)} are scenarios told in words ({told[0]} to {told[-1]}), which are not run here: "
+            "a test that plays one carries its id in its name"
         )
     print(f"{len(named) - failed} passed, {failed} failed")
     return 1 if failed else 0

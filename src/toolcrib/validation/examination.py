@@ -69,9 +69,7 @@ async def examine(folder: Path, settings: Settings, report: Report, progress: Pr
     report(check_files(before, _files(folder)))
 
 
-def read_tool(
-    folder: Path, manifests: Sequence[Path] = ()
-) -> tuple[ToolDefinition | None, list[SourceError]]:
+def read_tool(folder: Path, manifests: Sequence[Path] = ()) -> tuple[ToolDefinition | None, list[SourceError]]:
     """The tool that lives in a folder, and what is wrong in what the files say of it.
 
     Args:
@@ -95,7 +93,7 @@ def read_tool(
 
 
 def registry_files(folder: Path, settings: Settings) -> list[Path]:
-    """The ``registry.json`` files that count for a tool's folder: those of its own project, and those of the settings."""
+    """The ``registry.json`` files that count for a tool's folder: those of the settings and of its own project."""
     from toolcrib.registry.shipped import shipped_root
 
     roots = [shipped_root(), settings.home, settings.project]

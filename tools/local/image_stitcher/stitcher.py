@@ -46,7 +46,9 @@ def stitch(files: list[bytes], options: Options) -> dict[str, Any]:
     pictures = [open_picture(data, f"images[{index}]") for index, data in enumerate(files)]
     if sum(width * height for width, height in (picture.size for picture in pictures)) > MAX_INPUT_PIXELS:
         hint = "send them scaled down, or join them in several calls"
-        raise PictureError(f"images are too large together: at most {MAX_INPUT_PIXELS:,} pixels", "too_large", hint=hint)
+        raise PictureError(
+            f"images are too large together: at most {MAX_INPUT_PIXELS:,} pixels", "too_large", hint=hint
+        )
     size, places = lay_out([picture.size for picture in pictures], options)
     _check_size(size, options.format)
     canvas = _draw(size, pictures, places, options)

@@ -14,8 +14,11 @@ LANGUAGES = ("zh", "en")
 _WORDS = ("title", "description")
 _BY_NAME = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _NESTED = frozenset(
-    "items prefixItems additionalItems unevaluatedItems contains additionalProperties unevaluatedProperties "
-    "propertyNames not if then else allOf anyOf oneOf contentSchema".split()
+    {
+        *("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains", "propertyNames"),
+        *("additionalProperties", "unevaluatedProperties", "contentSchema"),
+        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
+    }
 )
 
 Schema = Mapping[str, Any]
