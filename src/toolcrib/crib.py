@@ -241,6 +241,7 @@ class Crib:
                 groups.update({group.group_id: group for group in listing.groups})
             self.registry.set_groups(groups)
             self._problems = tuple(problems)
+            self.registry.explain_absence(self._why_absent)
             if self._supervisor is not None:
                 self._supervisor.update([tool for tool in self.registry if tool.runtime == "local"])
         known, self._told = self._told, {(str(problem), problem.hint) for problem in problems}
@@ -248,6 +249,12 @@ class Crib:
             if (str(problem), problem.hint) not in known:
                 _logger().warning("%s%s", problem, f" ({problem.hint})" if problem.hint else "")
         return changed
+
+    def _why_absent(self, name: str) -> str | None:
+        from toolcrib.registry.sources.files import ToolFiles
+
+        reasons = (source.why_absent(name) for source in self.sources if isinstance(source, ToolFiles))
+        return next(filter(None, reasons), None)
 
     async def __aenter__(self) -> Crib:
         async with AsyncExitStack() as stack:

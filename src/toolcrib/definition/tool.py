@@ -23,10 +23,19 @@ READ_FROM_FUNCTION = ("description", "parameters", "output_schema", "injected")
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """A tool's words in one language."""
+    """A tool's words in one language.
+
+    Attributes:
+        title: its name for people.
+        description: what it does.
+        parameters: the whole schema with its descriptions in this language; None = it has no words of its own.
+        output_schema: likewise.
+    """
 
     title: str | None = None
     description: str | None = None
+    parameters: Mapping[str, Any] | None = None
+    output_schema: Mapping[str, Any] | None = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -176,8 +175,7 @@ def _translations(
     titles: Mapping[str, str], descriptions: Mapping[str, str], schemas: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Texts]:
     """The words in each language; a schema stands there whole, where it has any words in that language."""
-    carried = {field.name for field in fields(Texts)} & schemas.keys()
-    spoken = {name: languages_of(schemas[name]) for name in carried}
+    spoken = {name: languages_of(schema) for name, schema in schemas.items()}
     return {
         language: Texts(
             titles.get(language),
