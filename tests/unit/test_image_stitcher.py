@@ -32,7 +32,7 @@ WHITE, RED, BLUE = (255, 255, 255), (255, 0, 0), (0, 0, 255)
 Run = Callable[[dict[str, Any]], dict[str, Any]]
 
 BOMB = """
-import json, resource, sys, time
+import json, sys, time
 sys.path.insert(0, sys.argv[1])
 from main import run
 arguments = json.load(sys.stdin)
@@ -42,7 +42,9 @@ try:
     error = None
 except Exception as caught:
     error = str(caught)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+# Not ru_maxrss: across fork and exec that also remembers how large the process was that started this one.
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+peak = int(status["VmHWM"].split()[0]) / 1024
 print(json.dumps({"error": error, "ms": (time.monotonic() - start) * 1000, "peak_mb": peak}))
 """
 
