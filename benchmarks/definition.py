@@ -135,7 +135,6 @@ def main() -> None:
         "ms",
         "<= 80",
     )
-    del fresh, registries, listed
     tracemalloc.start()
     kept = registered(made)
     kept.list_all()

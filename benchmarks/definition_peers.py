@@ -14,6 +14,7 @@ import json
 import math
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -160,6 +161,8 @@ def main() -> None:
     options = parser.parse_args()
     named = os.environ.get("TOOLCRIB_BENCHMARK_PYTHONS", "").split(os.pathsep)
     pythons = [sys.executable, *options.python, *(each for each in named if each)]
+    if absent := [each for each in pythons if shutil.which(each) is None]:
+        parser.error(f"no such interpreter: {', '.join(absent)}")
     chosen = [each for each in FRAMEWORKS if options.only is None or each.module in options.only]
     rows = [Row(each) for each in chosen]
     with tempfile.TemporaryDirectory() as folder:
@@ -196,7 +199,7 @@ def print_table(rows: Sequence[Row], count: int, repeats: int) -> None:
     if floors:
         print(
             f"\nPython {platform.python_version()} on {platform.system()} {platform.machine()}. Every figure is the "
-            f"median of {repeats} fresh processes. The floor is {statistics.median(floors):.1f} µs a call."
+            f"median over {repeats} fresh processes. The floor is {statistics.median(floors):.1f} µs a call."
         )
 
 

@@ -50,8 +50,9 @@ def settings() -> Iterator[str]:
         yield f"| `TOOLCRIB_{name.upper()}` | {_default(name, field)} | {field.description} |"
     yield ""
     yield (
-        "Lists are JSON: `TOOLCRIB_MODULES='[\"my_tools\"]'`. In a program the same names are arguments: "
-        "`Crib(Settings(port=9001))`."
+        "A list is names with commas between them, `TOOLCRIB_MODULES=my_tools,more_tools`, or JSON. A variable of that "
+        "prefix that is no setting is told by `toolcrib serve` and `toolcrib doctor`. In a program the names are "
+        "arguments: `Crib(Settings(port=9001))`."
     )
 
 

@@ -88,7 +88,10 @@ async def subject_of(options: argparse.Namespace) -> Subject:
     from toolcrib.validation.subject import Subject
 
     if options.tools_json is None:
-        return await load_subject(load_settings(watch=False))
+        settings = load_settings(watch=False, tools_json_modules=(*PACKAGES, *options.allow))
+        sys.path.insert(0, str(settings.project))
+        stand_in_for_documents()
+        return await load_subject(settings)
     project = options.tools_json.parent
     project = project.parent if project.name == "config" else project
     sys.path.insert(0, str(project))

@@ -68,6 +68,7 @@ class Crib:
         self._given_sources = sources
         self._owned: dict[int, set[str]] = {}
         self._problems: tuple[SourceError, ...] = ()
+        self._told: set[tuple[str, str | None]] = set()
         self._supervisor: Supervisor | None = None
         self._stack: AsyncExitStack | None = None
 
@@ -189,11 +190,15 @@ class Crib:
 
         Raises:
             UnknownToolError: there is no such tool.
-            CallError: it did not start.
+            CallError: it did not start, or lacks what a call of it needs.
         """
         tool = self.registry.resolve(name)
         if tool.runtime == "local":
             await self.supervisor.start_tool(name)
+        elif tool.runtime in ("remote", "docker"):
+            from toolcrib.runtime.remote import check_callable
+
+            check_callable(tool)
         return self.status(tool)
 
     async def stop_tool(self, name: str) -> ToolStatus:
@@ -242,11 +247,20 @@ class Crib:
                 groups.update({group.group_id: group for group in listing.groups})
             self.registry.set_groups(groups)
             self._problems = tuple(problems)
+            self.registry.explain_absence(self._why_absent)
             if self._supervisor is not None:
                 self._supervisor.update([tool for tool in self.registry if tool.runtime == "local"])
+        known, self._told = self._told, {(str(problem), problem.hint) for problem in problems}
         for problem in problems:
-            _logger().warning("%s", problem)
+            if (str(problem), problem.hint) not in known:
+                _logger().warning("%s%s", problem, f" ({problem.hint})" if problem.hint else "")
         return changed
+
+    def _why_absent(self, name: str) -> str | None:
+        from toolcrib.registry.sources.files import ToolFiles
+
+        reasons = (source.why_absent(name) for source in self.sources if isinstance(source, ToolFiles))
+        return next(filter(None, reasons), None)
 
     async def __aenter__(self) -> Crib:
         async with AsyncExitStack() as stack:
@@ -366,8 +380,10 @@ def register_service(name: str, service: object) -> None:
     """Give the default crib's tools what they ask for under ``name``; those that wait for it are told (contract N050).
 
     Example:
-        >>> register_service("clock", "a clock")
-        >>> get_service("clock")
+        >>> from toolcrib.crib import Crib, use
+        >>> with use(Crib()):
+        ...     register_service("clock", "a clock")
+        ...     get_service("clock")
         'a clock'
     """
     default_crib().services.register(name, service)

@@ -2,15 +2,51 @@
 
 from __future__ import annotations
 
+import difflib
+import json
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from toolcrib.errors import SettingsError
 
 MEBIBYTE = 1024 * 1024
+PREFIX = "TOOLCRIB_"
+
+OPTIONS: Mapping[str, str] = {
+    "host": "--host",
+    "port": "--port",
+    "project": "--project",
+    "modules": "--module",
+    "openapi": "--openapi",
+}
+"""Settings that `toolcrib serve` takes as an option too."""
+
+NOT_SETTINGS = frozenset(
+    {"TOOLCRIB_TEST_SLACK", "TOOLCRIB_PYTHON", "TOOLCRIB_BENCHMARK_PYTHONS", "TOOLCRIB_TOOL_ID"}
+    | {"TOOLCRIB_INSTANCE_TOKEN"}
+)
+"""Variables that mean something to the scripts, the tests and the tools' processes."""
+
+
+def _listed(value: Any) -> Any:
+    """A list as a variable holds it: JSON, or names with commas between them; one name is a list of one."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if not text.startswith("["):
+        return tuple(part for each in text.split(",") if (part := each.strip()))
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"it begins as a JSON list and is none: {error}") from None
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 
 
 def default_home() -> Path:
@@ -28,23 +64,21 @@ class Settings(BaseSettings):
         9001
     """
 
-    model_config = SettingsConfigDict(env_prefix="TOOLCRIB_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
 
     home: Path = Field(default_factory=default_home, description="Where state, logs and artifacts are kept.")
     project: Path = Field(
         default_factory=Path.cwd,
         description="The folder whose registry.json, tools.json and tools/ are added to the shipped ones.",
     )
-    modules: tuple[str, ...] = Field(
-        default=(), description="Python modules whose @tool functions are served in process."
-    )
+    modules: Names = Field(default=(), description="Python modules whose @tool functions are served in process.")
     entry_points: bool = Field(
         default=True, description="Whether tools of installed packages (entry points toolcrib.tools) are served."
     )
-    tools_json_modules: tuple[str, ...] = Field(
+    tools_json_modules: Names = Field(
         default=("toolcrib.builtin",), description="Modules and packages that a tools.json may have imported."
     )
-    openapi: tuple[str, ...] = Field(
+    openapi: Names = Field(
         default=(), description="OpenAPI documents, files or URLs, whose operations are served as tools."
     )
     load_timeout: float = Field(default=30.0, gt=0, description="Seconds that importing one file of tools may take.")
@@ -65,6 +99,32 @@ class Settings(BaseSettings):
     )
     watch: bool = Field(default=True, description="Whether changed files are noticed while the service runs.")
 
+    @field_validator("home", "project", mode="before")
+    @classmethod
+    def _a_path(cls, value: Any) -> Any:
+        if isinstance(value, str) and not value.strip():
+            raise ValueError("it is empty")
+        try:
+            return Path(value).expanduser() if isinstance(value, str | os.PathLike) else value
+        except RuntimeError as error:
+            raise ValueError(str(error)) from None
+
+    @field_validator("project")
+    @classmethod
+    def _a_folder(cls, project: Path) -> Path:
+        if not project.is_dir():
+            raise ValueError(f"{project} is no folder")
+        return project
+
+    @field_validator("modules")
+    @classmethod
+    def _no_files(cls, modules: tuple[str, ...]) -> tuple[str, ...]:
+        for name in modules:
+            if name.endswith(".py") or "/" in name:
+                module = name.removesuffix(".py").strip("./").replace("/", ".")
+                raise ValueError(f"{name!r} is a file, and modules are named without .py: write {module}")
+        return modules
+
     @field_validator("last_tool_port")
     @classmethod
     def _not_before_the_first(cls, last: int, info: ValidationInfo) -> int:
@@ -83,14 +143,41 @@ def load_settings(**overrides: object) -> Settings:
     """Settings from the environment, with ``overrides`` (None = not given) on top.
 
     Raises:
-        SettingsError: a value that cannot be used, with the variable to correct.
+        SettingsError: a value that cannot be used, with the variable or the option to correct.
     """
+    from pydantic_settings import SettingsError as UnreadableError
+
+    given = {key: value for key, value in overrides.items() if value is not None}
     try:
-        return Settings(**{key: value for key, value in overrides.items() if value is not None})  # type: ignore[arg-type]
+        return Settings(**given)  # type: ignore[arg-type]
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "?"
+        message = first["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"The setting {name} cannot be used: {message}", hint=_hint(name, given)) from None
+    except UnreadableError as error:  # what pydantic-settings itself cannot take apart
         raise SettingsError(
-            f"The setting {name} cannot be used: {first['msg']}",
-            hint=f"Correct the environment variable TOOLCRIB_{name.upper()} or the option --{name.replace('_', '-')}.",
-        ) from error
+            f"The settings cannot be read: {error}", hint=f"Correct the environment variables {PREFIX}…."
+        ) from None
+
+
+def _hint(name: str, given: Mapping[str, object]) -> str:
+    option = OPTIONS.get(name) if name in given else None
+    if option is None:
+        return f"Correct the environment variable {PREFIX}{name.upper()}."
+    return f"Correct {option}."
+
+
+def unknown_variables(environment: Mapping[str, str] | None = None) -> Iterator[tuple[str, str | None]]:
+    """Variables that look like settings and are none, each with the one that may be meant.
+
+    Example:
+        >>> list(unknown_variables({"TOOLCRIB_PROT": "9001", "TOOLCRIB_PORT": "9001"}))
+        [('TOOLCRIB_PROT', 'TOOLCRIB_PORT')]
+    """
+    known = sorted(name.upper() for name in Settings.model_fields)
+    for variable in sorted(os.environ if environment is None else environment):
+        name = variable.upper().removeprefix(PREFIX)
+        if variable.upper().startswith(PREFIX) and name not in known and variable.upper() not in NOT_SETTINGS:
+            close = difflib.get_close_matches(name, known, n=1)
+            yield variable, f"{PREFIX}{close[0]}" if close else None

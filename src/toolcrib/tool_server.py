@@ -8,7 +8,7 @@ This file is the whole tool SDK. It needs nothing but the standard library, beca
 
     def run(params):
         if "city" not in params:
-            raise ToolFailure("city is required", code="invalid_arguments")
+            raise ToolFailure("city is required", code="invalid_params")
         return {"temperature": 22}
 
 
@@ -51,6 +51,9 @@ _IDLE_SECONDS = 120
 _LINGER_SECONDS = 5.0
 _GRACE_SECONDS = 5.0
 _HEX_DIGITS = b"0123456789abcdefABCDEF"
+_SEND = "send the file's bytes as base64, or a data: URL"
+_WHOLE = "send the whole file's bytes as base64"
+_UPLOAD = "upload the file again (POST /artifacts) and send the reference you get, or send its bytes as base64"
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 
@@ -62,11 +65,11 @@ class ToolFailure(Exception):
 
     Args:
         message: One sentence that says what is wrong and where.
-        code: A short stable word for programs, such as ``invalid_arguments``, ``too_large`` or ``not_found``.
+        code: A short stable word for programs, such as ``invalid_params``, ``too_large`` or ``not_found``.
         hint: What the caller can do about it.
 
     Example:
-        >>> failure = ToolFailure("images[0] is not an image", code="invalid_arguments", hint="send PNG or JPEG")
+        >>> failure = ToolFailure("images[0] is not an image", code="invalid_params", hint="send PNG or JPEG")
     """
 
     def __init__(self, message: str, *, code: str = "tool_error", hint: str | None = None) -> None:
@@ -142,7 +145,7 @@ def read_bytes(value: object, *, name: str = "value", limit: int = MAX_BODY_BYTE
         limit: Most bytes to accept.
 
     Raises:
-        ToolFailure: ``invalid_arguments`` where the value is none of these, ``too_large`` above the limit,
+        ToolFailure: ``invalid_params`` where the value is none of these, ``too_large`` above the limit,
             ``not_found`` where the file does not exist.
 
     Example:
@@ -150,7 +153,7 @@ def read_bytes(value: object, *, name: str = "value", limit: int = MAX_BODY_BYTE
         b'hello'
     """
     if not isinstance(value, str):
-        raise _bad_value(name, f"must be a string, not {type(value).__name__}")
+        raise _bad_value(name, f"must be a string, not {type(value).__name__}", _SEND)
     text = value.strip()
     scheme = text[: max(text.find(":", 0, 16), 0)].lower()
     if scheme == "file":
@@ -158,15 +161,16 @@ def read_bytes(value: object, *, name: str = "value", limit: int = MAX_BODY_BYTE
     elif scheme == "data":
         header, comma, payload = text.partition(",")
         if not comma:
-            raise _bad_value(name, "is a data: URL without a comma")
+            raise _bad_value(name, "is a data: URL without a comma", "write data:TYPE;base64, and then the base64")
         encoded = header.lower().rstrip().endswith(";base64")
         data = _decode_base64(payload, name) if encoded else _unquote(payload)
     elif scheme:
-        raise _bad_value(name, f"is a {scheme}: address, which this tool cannot fetch", "send base64 or a data: URL")
+        raise _bad_value(name, f"is a {scheme}: address, which this tool cannot fetch", _SEND)
     else:
         data = _decode_base64(text, name)
     if len(data) > limit:
-        raise ToolFailure(f"{name} is too large: at most {limit:,} bytes", code="too_large")
+        hint = f"send a smaller file: at most {limit:,} bytes"
+        raise ToolFailure(f"{name} is too large: at most {limit:,} bytes", code="too_large", hint=hint)
     return data
 
 
@@ -175,13 +179,13 @@ def _decode_base64(text: str, name: str) -> bytes:
         text = _unquote(text).decode("utf-8", "replace")
     text = "".join(text.split()).rstrip("=").replace("-", "+").replace("_", "/")
     if not text:
-        raise _bad_value(name, "is empty")
+        raise _bad_value(name, "is empty", _WHOLE)
     if len(text) % 4 == 1:
-        raise _bad_value(name, "is not base64: its length is impossible, so something is cut off")
+        raise _bad_value(name, "is not base64: its length is impossible, so something is cut off", _WHOLE)
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except ValueError:
-        raise _bad_value(name, "is not base64: it holds other characters", "send base64 or a data: URL") from None
+        raise _bad_value(name, "is not base64: it holds other characters", _SEND) from None
 
 
 def _read_file(uri: str, name: str, limit: int) -> bytes:
@@ -193,13 +197,13 @@ def _read_file(uri: str, name: str, limit: int) -> bytes:
         file = Path(os.fsdecode(_unquote("/" + path))).resolve()
         local = authority.lower() in ("", "localhost")
         if not home or not local or not file.is_relative_to(Path(home).resolve()):
-            raise _bad_value(name, "is a file:// address outside TOOLCRIB_HOME")
+            raise _bad_value(name, "is a file:// address outside TOOLCRIB_HOME", _UPLOAD)
         if not file.is_file():
-            raise ToolFailure(f"{name} refers to a file that does not exist", code="not_found")
+            raise ToolFailure(f"{name} refers to a file that does not exist", code="not_found", hint=_UPLOAD)
         with file.open("rb") as stream:
             return stream.read(limit + 1)
     except (OSError, RuntimeError, ValueError) as error:
-        raise _bad_value(name, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise _bad_value(name, f"cannot be read: {getattr(error, 'strerror', None) or error}", _UPLOAD) from None
 
 
 def _unquote(text: str) -> bytes:
@@ -208,8 +212,8 @@ def _unquote(text: str) -> bytes:
     return unquote_to_bytes(text)
 
 
-def _bad_value(name: str, problem: str, hint: str | None = None) -> ToolFailure:
-    return ToolFailure(f"{name} {problem}", code="invalid_arguments", hint=hint)
+def _bad_value(name: str, problem: str, hint: str) -> ToolFailure:
+    return ToolFailure(f"{name} {problem}", code="invalid_params", hint=hint)
 
 
 def _parse_arguments(port: int, host: str) -> argparse.Namespace:
@@ -471,7 +475,7 @@ def _decode_object(body: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise _RequestError(400, f"the body is not JSON: {error}") from None
     if not isinstance(params, dict):
-        raise _RequestError(422, "the body must be a JSON object with the tool's parameters", "invalid_arguments")
+        raise _RequestError(422, "the body must be a JSON object with the tool's parameters", "invalid_params")
     return params
 
 

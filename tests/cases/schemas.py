@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import json
 import signal
 import sys
@@ -12,6 +13,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.cases import facts, processes
+from toolcrib.crib import Crib, use
+from toolcrib.definition.base_tool import BaseTool, definitions_of
 from toolcrib.definition.context import Context
 from toolcrib.definition.decorator import define
 from toolcrib.definition.dialects import to_dialect
@@ -87,21 +90,34 @@ def differences_of(case: Case, expected: Mapping[str, Any]) -> list[str]:
 
 def register(given: Mapping[str, Any], name: str) -> list[ToolDefinition]:
     """Define and register the case's tool, once under each name."""
-    function = evaluate(given["python"], f"toolcrib_case_{name}")
+    crib = Crib()
+    with use(crib):
+        function = evaluate(given["python"], f"toolcrib_case_{name}")
     names = given.get("tool_names") or [given.get("tool_name")]
-    registry = ToolRegistry()
+    registry = ToolRegistry(crib.services)
     for one in names:
-        if isinstance(function, ToolDefinition):
-            tool = function
-            tool.name = one or tool.name
-        else:
-            tool = define(function, name=one)
-        registry.register(tool)
+        for tool in definitions(function, crib.registry, one):
+            registry.register(tool)
     tools = list(registry)
     for tool in tools:
         _ = tool.parameters, tool.description, tool.output_schema
     aliases(tool.name for tool in tools)
     return tools
+
+
+def definitions(function: Any, decorated: ToolRegistry, name: str | None) -> list[ToolDefinition]:
+    """What the case's function, object or class is as a tool; one that it decorated itself stays as it is."""
+    if isinstance(function, type) and (issubclass(function, BaseTool) or "__call__" in vars(function)):
+        function = function()
+    if isinstance(function, BaseTool):
+        return definitions_of(function)
+    known = function if isinstance(function, ToolDefinition) else None
+    known = known or next((one for one in decorated if one.handler is function), None)
+    if known is None:
+        return [define(function, name=name)]
+    tool = copy.copy(known)
+    tool.name = name or tool.name
+    return [tool]
 
 
 def evaluate(source: str, module_name: str) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import time
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 
 from tests.cases.runners import Case, run
 
-SECONDS_FOR_ONE = 20.0
+SECONDS_FOR_ONE = 15.0
 
 
 class Worker:
@@ -49,7 +50,8 @@ class Worker:
 
 
 def serve(pipe: Connection) -> None:
-    """Run what comes through the pipe until it is closed."""
+    """Run what comes through the pipe until it is closed; what cases print goes to standard error."""
+    os.dup2(2, 1)
     while True:
         try:
             case = pipe.recv()

@@ -29,9 +29,6 @@ from toolcrib.testing import call, temporary_crib
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "README.zh-CN.md"]
-PLANNED = ["docs/benchmarks.md"]
-"""What the READMEs lead to and is not there yet."""
-
 GUIDES = ["from-langchain-mcp", "from-nanoclaw", "from-weclaw", "testing"]
 MULTILINE = re.MULTILINE | re.DOTALL
 BLOCK = re.compile(r"^<!-- run(?:: (?P<how>[^\n]+?))? -->\n```\w+\n(?P<code>.*?)^```$", MULTILINE)
@@ -145,12 +142,7 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=MULTILINE)
     links = [each.partition("#")[0] for each in re.findall(r"\]\(([^)\s]+)\)", text)]
     local = [each for each in links if each and not re.match(r"[a-z]+:", each)]
-    assert [each for each in local if not (page.parent / each).exists() and each not in PLANNED] == []
-
-
-def test_what_is_planned_is_not_there_yet() -> None:
-    """When this fails, take what is there now out of PLANNED."""
-    assert [each for each in PLANNED if (ROOT / each).exists()] == []
+    assert [each for each in local if not (page.parent / each).exists()] == []
 
 
 @pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])

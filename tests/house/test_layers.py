@@ -34,6 +34,9 @@ LAYERS = [
 ]
 """From the first to the last; each may use those before it."""
 
+DOORS = {("toolcrib.definition.tool", "adapters")}
+"""Class methods that a user looks for on ``Tool``, which import what carries them out when they are called."""
+
 PUBLIC = "toolcrib"
 """The public names. They reach down to `crib`, so only what is written as a user would write it imports them."""
 
@@ -87,7 +90,7 @@ def violations(module: str, source: str, modules: Mapping[str, Path]) -> list[st
         elif own == "builtin":
             allowed = used in BUILTIN_MAY_USE
         else:
-            allowed = used in LAYERS[: LAYERS.index(own) + 1]
+            allowed = used in LAYERS[: LAYERS.index(own) + 1] or (module, used) in DOORS
         if not allowed:
             found.append(f"{module}:{line} imports {imported}, but {own} may not use {used}")
     return found

@@ -102,7 +102,9 @@ def fake_api() -> Iterator[FakeApi]:
             pass
 
     class Server(ThreadingHTTPServer):
-        daemon_threads = False
+        # A caller that keeps its connection open keeps its handler; closing must not wait for it.
+        daemon_threads = True
+        block_on_close = False
 
     with Server(("127.0.0.1", 0), Handler) as server:
         api = FakeApi(f"http://127.0.0.1:{server.server_address[1]}")

@@ -9,16 +9,14 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
 
 import psutil
 import pytest
 
 from tests.journeys.service import SLACK, Service, environment, free_port, running_service
-from toolcrib.interfaces.cli.new import scaffold
+from tests.journeys.shell import Shell, processes_below, wait_until
 
 pytestmark = pytest.mark.journey
 
@@ -31,50 +29,6 @@ def double(x: int) -> int:
     """Doubles a number."""
     return 2 * x
 '''
-
-
-class Shell:
-    """Runs ``toolcrib`` in a project and with a home of its own."""
-
-    def __init__(self, directory: Path) -> None:
-        self.home = directory / "home"
-        self.project = directory / "project"
-        self.project.mkdir(parents=True, exist_ok=True)
-        self.variables = {"TOOLCRIB_FIRST_TOOL_PORT": str(free_port()), "TOOLCRIB_LAST_TOOL_PORT": "65535"}
-
-    def __call__(self, *arguments: str, stdin: str | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "toolcrib", *arguments],
-            cwd=self.project,
-            env=environment(self.home, **self.variables, **variables),
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
-            text=True,
-            timeout=60 * SLACK,
-            check=False,
-        )
-
-    def begin(self, *arguments: str, stdout: int | TextIO = subprocess.PIPE) -> subprocess.Popen[str]:
-        """Begin a command and go on."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "toolcrib", *arguments],
-            cwd=self.project,
-            env=environment(self.home, **self.variables, PYTHONUNBUFFERED="1"),
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def ok(self, *arguments: str, stdin: str | None = None, **variables: str) -> str:
-        """Run a command that has to succeed; its standard output."""
-        finished = self(*arguments, stdin=stdin, **variables)
-        assert finished.returncode == 0, finished.stdout + finished.stderr
-        return finished.stdout
-
-    def scaffold(self, tool_id: str = "repeat", *, fastapi: bool = False) -> Path:
-        return scaffold(tool_id, self.project / "tools" / "local", name_zh="重复", name_en="Repeat", fastapi=fastapi)
 
 
 @pytest.fixture
@@ -97,26 +51,6 @@ def make_slow(folder: Path) -> None:
     source = main.read_text()
     slow = 'print("begun", flush=True)\n    __import__("time").sleep(600)\n    text = params.get("text")'
     main.write_text(source.replace('text = params.get("text")', slow))
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Wait for what a process does in its own time."""
-    limit = time.monotonic() + seconds * SLACK
-    while not condition():
-        assert time.monotonic() < limit, "it did not happen in time"
-        time.sleep(0.02)
-
-
-def processes_below(folder: Path) -> list[psutil.Process]:
-    """The processes that work in a folder."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if Path(process.cwd()).is_relative_to(folder) and process.pid != os.getpid():
-                found.append(process)
-        except (psutil.Error, OSError):
-            continue
-    return found
 
 
 def test_without_a_router_a_call_starts_the_tool_and_ends_it_after(shell: Shell) -> None:
@@ -341,74 +275,6 @@ def test_serve_names_what_is_wrong_and_serves_the_rest(tmp_path: Path) -> None:
         assert service.tool("qr_code")["state"] == "stopped"
 
 
-@pytest.mark.parametrize("fastapi", [False, True])
-def test_T025_a_new_tool_passes_its_check_and_its_own_tests(shell: Shell, fastapi: bool) -> None:
-    folder = shell.scaffold(fastapi=fastapi)
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    report = json.loads(shell.ok("check", str(folder), "--json"))
-    (tool,) = report["tools"]
-    assert report["ok"]
-    assert [finding for finding in tool["findings"] if finding["level"] != "pass"] == []
-    for path, content in before.items():
-        assert path.read_bytes() == content
-    assert processes_below(folder) == []
-    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    tests = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "tests"],
-        cwd=folder,
-        env={**os.environ, "PATH": programs},
-        capture_output=True,
-        text=True,
-        timeout=120 * SLACK,
-        check=False,
-    )
-    assert tests.returncode == 0, tests.stdout + tests.stderr
-
-
-SICKNESSES = {
-    "health": ('"/health"', '"/healthy"', "did not become healthy"),
-    "bad input is a fault of the tool": ("raise ToolFailure(", "raise ValueError(", "500"),
-    "wrong answer": ('return {"text": " ".join([text] * times)}', 'return {"text": 5}', "output_schema"),
-    "ends at a call": ("text = params.get", "__import__('os')._exit(3); text = params.get", "example"),
-    "accepts anything": ("if not isinstance(text, str):", "if False:", "missing parameters"),
-    "does not end when asked": (
-        "signal.signal(signal_number, _interrupt_once)",
-        "signal.signal(signal_number, 1)",
-        "killed",
-    ),
-    "no header": ("# /// script", "# a comment", "dependencies"),
-}
-
-
-@pytest.mark.parametrize("sickness", SICKNESSES)
-def test_T025_a_sick_tool_fails_its_check(shell: Shell, sickness: str) -> None:
-    folder = shell.scaffold("sick")
-    old, new, said = SICKNESSES[sickness]
-    for name in ("main.py", "tool_server.py"):
-        source = folder / name
-        source.write_text(source.read_text().replace(old, new))
-    manifest = folder / "tool.toml"
-    manifest.write_text(manifest.read_text() + "\n", encoding="utf-8")
-    if sickness == "health":
-        manifest.write_text("start_timeout = 1\n" + manifest.read_text())
-    failed = shell("check", str(folder), TOOLCRIB_STOP_GRACE="1")
-    assert failed.returncode == 1, failed.stdout
-    assert any(line.startswith("❌") and said in line for line in failed.stdout.splitlines()), failed.stdout
-    assert "Traceback" not in failed.stderr
-    assert processes_below(folder) == []
-
-
-def test_what_is_odd_but_works_is_a_warning(shell: Shell) -> None:
-    folder = shell.scaffold("odd")
-    main, manifest = folder / "main.py", folder / "tool.toml"
-    main.write_text(main.read_text().replace("def run(", 'open("junk", "w").close()\n\n\ndef run('))
-    manifest.write_text("".join(line for line in manifest.read_text().splitlines(True) if "examples = [{" not in line))
-    lines = shell.ok("check", str(folder)).splitlines()
-    assert [line for line in lines if line.startswith("❌")] == []
-    assert any(line.startswith("⚠️ example:") for line in lines)
-    assert any(line.startswith("⚠️ folder:") and "junk" in line for line in lines)
-
-
 def test_a_home_that_cannot_be_used_is_one_error(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     shell.home = tmp_path / "file" / "home"
@@ -433,20 +299,23 @@ def test_doctor_finds_nothing_wrong_where_serve_works(shell: Shell) -> None:
     assert "✅ repeat: its environment is prepared" in shell.ok("doctor", TOOLCRIB_PORT=port)
 
 
-def test_a_manifest_that_is_wrong_fails_with_its_line(shell: Shell) -> None:
-    folder = shell.scaffold()
-    manifest = folder / "tool.toml"
-    manifest.write_text(manifest.read_text().replace('effects = "none"', 'effects = "all of them"'))
-    failed = shell("check", str(folder))
-    assert failed.returncode == 1
-    assert f"❌ manifest: {manifest}:" in failed.stdout
+def test_start_of_what_cannot_run_says_why_and_fails(service: Service, shell: Shell) -> None:
+    shell.home = service.home
+    failed = shell("start", "launch_comfy_env")
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert "missing credentials: RUNCOMFY_API_TOKEN" in failed.stderr
+    assert "Hint: Set what is missing" in failed.stderr
 
 
-def test_check_without_a_folder_looks_at_every_local_tool(shell: Shell) -> None:
-    shell.scaffold()
-    report = json.loads(shell.ok("check", "--json"))
-    assert {"repeat", "image_stitcher", "qr_code"} <= {tool["tool_id"] for tool in report["tools"]}
-    assert report["ok"]
+def test_output_is_checked_before_anything_runs_and_its_ending_after(shell: Shell) -> None:
+    folder = shell.project / "nowhere"
+    refused = shell("call", "qr_code", "text=a", "-o", str(folder / "x.png"))
+    assert (refused.returncode, folder.exists()) == (2, False)
+    assert "nothing was run" in refused.stderr
+    written = shell("call", "qr_code", "text=a", "-o", "out.jpg")
+    assert written.returncode == 0
+    assert "Warning: out.jpg holds image/png" in written.stderr
+    assert "out.png" in written.stderr
 
 
 def test_prepare_goes_on_after_a_failure(shell: Shell) -> None:

@@ -32,7 +32,7 @@ WHITE, RED, BLUE = (255, 255, 255), (255, 0, 0), (0, 0, 255)
 Run = Callable[[dict[str, Any]], dict[str, Any]]
 
 BOMB = """
-import json, resource, sys, time
+import json, sys, time
 sys.path.insert(0, sys.argv[1])
 from main import run
 arguments = json.load(sys.stdin)
@@ -42,7 +42,9 @@ try:
     error = None
 except Exception as caught:
     error = str(caught)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+# Not ru_maxrss: across fork and exec that also remembers how large the process was that started this one.
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+peak = int(status["VmHWM"].split()[0]) / 1024
 print(json.dumps({"error": error, "ms": (time.monotonic() - start) * 1000, "peak_mb": peak}))
 """
 
@@ -169,7 +171,7 @@ def test_t011_bad_base64_is_refused(run: Run) -> None:
     error, code = refusal(run, {"images": [fixture("png_1x1_red.png"), "not base64!"]})
     assert "images[1]" in error
     assert "base64" in error
-    assert code == "invalid_arguments"
+    assert code == "invalid_params"
 
 
 def test_artifact_references_arrive_as_files_below_home(tmp_path: Path) -> None:
@@ -177,7 +179,7 @@ def test_artifact_references_arrive_as_files_below_home(tmp_path: Path) -> None:
     with served(TOOLCRIB_HOME=str(tmp_path)) as request:
         assert request("POST", "/run", {"images": [(tmp_path / "a.png").as_uri()]})["width"] == 3
         refused = request("POST", "/run", {"images": [(FIXTURES / "png_3x2_blue.png").as_uri()]})
-        assert (refused["status"], refused["error_code"]) == ("error", "invalid_arguments")
+        assert (refused["status"], refused["error_code"]) == ("error", "invalid_params")
         assert "images[0]" in refused["error"]
 
 
@@ -276,4 +278,67 @@ def test_what_is_no_whole_picture_is_refused_with_its_place_and_reason(run: Run,
     error, code = refusal(run, {"images": [fixture("png_1x1_red.png"), fixture(name)]})
     assert error.startswith("images[1]")
     assert mention in error
-    assert code == "invalid_arguments"
+    assert code == "invalid_params"
+
+
+# -- every refusal says what to send instead
+
+
+def noise(width: int, height: int, kind: str = "PNG") -> bytes:
+    buffer = io.BytesIO()
+    Image.effect_noise((width, height), 50).save(buffer, kind)
+    return buffer.getvalue()
+
+
+def flat(width: int, height: int) -> str:
+    return encoded(Image.new("1", (width, height)))
+
+
+def huge_png() -> bytes:
+    """A PNG whose header claims 30,000 x 30,000 pixels."""
+    return (FIXTURES / "bomb_png_30000x30000.png").read_bytes()
+
+
+WHOLE = noise(64, 64)
+DAMAGED = WHOLE[:60] + bytes(200) + WHOLE[260:]
+REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
+    "no image": ({"images": [base64.b64encode(b"hello, world").decode()]}, "invalid_params", "PNG"),
+    "empty": ({"images": [""]}, "invalid_params", "base64"),
+    "cut off base64": ({"images": [base64.b64encode(WHOLE).decode()[:41]]}, "invalid_params", "whole"),
+    "no base64": ({"images": ["not base64!"]}, "invalid_params", "base64"),
+    "a number": ({"images": [5]}, "invalid_params", "base64"),
+    "an address": ({"images": ["https://example.com/a.png"]}, "invalid_params", "base64"),
+    "svg": ({"images": [fixture("svg.svg")]}, "invalid_params", "convert"),
+    "pdf": ({"images": [base64.b64encode(b"%PDF-1.7 ...").decode()]}, "invalid_params", "convert"),
+    "truncated": ({"images": [base64.b64encode(WHOLE[: len(WHOLE) // 2]).decode()]}, "invalid_params", "whole"),
+    "a broken stream": ({"images": [base64.b64encode(DAMAGED).decode()]}, "invalid_params", "whole"),
+    "900 megapixels": ({"images": [base64.b64encode(huge_png()).decode()]}, "too_large", "scaled down"),
+    "70 megapixels": ({"images": [flat(10_000, 7_000)]}, "too_large", "scaled down"),
+    "too large together": ({"images": [flat(8_000, 6_000)] * 3}, "too_large", "several calls"),
+    "too large a result": (
+        {"images": [flat(10, 10)] * 100, "direction": "grid", "spacing": 10_000},
+        "too_large",
+        "spacing",
+    ),
+    "too long for webp": ({"images": [flat(9_000, 10)] * 2, "format": "webp"}, "too_large", "format=png"),
+    "a wrong colour": ({"images": [flat(1, 1)], "background_color": "reddish"}, "invalid_params", "#FFFFFF"),
+    "a wrong direction": ({"images": [flat(1, 1)], "direction": "up"}, "invalid_params", "horizontal"),
+    "a wrong number": ({"images": [flat(1, 1)], "spacing": -1}, "invalid_params", "such as 0"),
+    "unknown": ({"images": [flat(1, 1)], "xyz": "red"}, "invalid_params", "leave it out"),
+    "misspelt": ({"images": [flat(1, 1)], "spaceing": 1}, "invalid_params", "did you mean spacing?"),
+    "nothing": ({}, "invalid_params", '"images"'),
+    "none": ({"images": []}, "invalid_params", '"images"'),
+    "too many": ({"images": [""] * 101}, "too_large", "several calls"),
+}
+
+
+@pytest.mark.parametrize("mistake", REFUSED)
+def test_t013_every_refusal_has_a_hint_that_says_what_to_send_instead(run: Run, mistake: str) -> None:
+    params, code, hint = REFUSED[mistake]
+    with pytest.raises(Exception, match=r"\w") as caught:
+        run(params)
+    assert type(caught.value).__name__ == "ToolFailure"
+    assert caught.value.code == code, caught.value  # type: ignore[attr-defined]
+    assert hint in str(caught.value.hint)  # type: ignore[attr-defined]
+    if "megapixels" in mistake:
+        assert "64 million" in str(caught.value)

@@ -147,8 +147,17 @@ def test_wrong_parameters_are_422_with_their_path(
 ) -> None:
     status, answer = request_("POST", "/run", params)
     assert status == 422
-    assert answer["detail"][0]["loc"][-1] == where
-    assert mention in answer["detail"][0]["msg"]
+    assert (answer["status"], answer["result"], answer["error_code"]) == ("error", None, "invalid_params")
+    assert where == "body" or answer["error"].startswith(f"{where}: ")
+    assert mention in answer["error"]
+    assert answer["hint"].startswith("send ")
+
+
+def test_a_body_that_is_no_object_gets_the_same_kind_of_answer(request_: Request) -> None:
+    for body in ([1], "text", None):
+        status, answer = request_("POST", "/run", body)
+        assert (status, answer["error_code"]) == (422, "invalid_params")
+        assert '"text"' in answer["hint"]
 
 
 def test_t036_the_examples_of_the_manifest_run(make: Make) -> None:

@@ -53,7 +53,9 @@ def test_read_bytes_says_what_is_wrong(value: object, mention: str) -> None:
         read_bytes(value, name="images[3]")
     assert str(caught.value).startswith("images[3] ")
     assert mention in str(caught.value)
-    assert caught.value.code == "invalid_arguments"
+    assert caught.value.code == "invalid_params"
+    assert caught.value.hint is not None
+    assert "base64" in caught.value.hint
 
 
 @pytest.mark.parametrize("value", [TEXT, f"data:;base64,{TEXT}", "data:," + "x" * 100])
@@ -61,6 +63,7 @@ def test_read_bytes_has_a_limit(value: str) -> None:
     with pytest.raises(ToolFailure, match="at most 99 bytes") as caught:
         read_bytes(value, limit=99)
     assert caught.value.code == "too_large"
+    assert caught.value.hint == "send a smaller file: at most 99 bytes"
 
 
 def test_read_bytes_reads_files_only_below_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,5 +93,6 @@ def test_read_bytes_reads_files_only_below_home(tmp_path: Path, monkeypatch: pyt
 
 
 def refused(uri: str, mention: str) -> None:
-    with pytest.raises(ToolFailure, match=mention):
+    with pytest.raises(ToolFailure, match=mention) as caught:
         read_bytes(uri)
+    assert "upload the file again" in str(caught.value.hint)

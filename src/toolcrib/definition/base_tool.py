@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -72,6 +72,7 @@ class BaseTool(ServiceSlots, ABC):
         ...         return [ActionDef("greet", "Greets someone.", {"who": {"type": "string"}}, ["who"])]
         ...
         ...     async def execute(self, action: str, params: dict) -> ToolResult:
+        ...         from toolcrib.definition.result import ToolResult
         ...         return ToolResult(status="success", output=f"Hello {params['who']}")
         >>> import asyncio
         >>> GreeterTool().get_schema()[0]["function"]["name"]
@@ -155,7 +156,9 @@ class BaseTool(ServiceSlots, ABC):
     def __definition(self, action: str) -> ToolDefinition:
         definition = self.__definitions.get(action)
         if definition is None:
-            close = closest(str(action), self.__definitions)
+            from toolcrib.definition.schema.describe import closest
+
+            close = closest(action, self.__definitions)
             raise UnknownToolError(
                 f"The tool {self.name} has no action {action!r}",
                 hint=f"Did you mean {close!r}?" if close else f"Its actions are {', '.join(self.__definitions)}.",
@@ -274,16 +277,11 @@ def _check_parameters(subject: str, action: ActionDef) -> None:
         raise DefinitionError(f"required_params of {subject} is a text", hint=f"Write [{action.required_params!r}].")
     for name in action.required_params:
         if name not in action.parameters:
+            from toolcrib.definition.schema.describe import closest
+
             close = closest(name, action.parameters)
             hint = f"Did you mean {close!r}?" if close else "Describe it in parameters."
             raise DefinitionError(f"{subject} requires {name!r}, which is not among its parameters", hint=hint)
-
-
-def closest(word: str, words: Iterable[str]) -> str | None:
-    """The one of ``words`` that was probably meant, for an error text."""
-    import difflib
-
-    return next(iter(difflib.get_close_matches(word, words, n=1)), None)
 
 
 def snake_case(class_name: str) -> str:

@@ -120,6 +120,8 @@ def define(
         DefinitionError: no tool can be made of it, or an annotation means nothing.
     """
     callables.check_callable(function)
+    if isinstance(facts.get("requires"), str):
+        raise DefinitionError("requires is a text", hint=f"Write requires=({facts['requires']!r},).")
     tool_name = callables.name_of(function) if name is None else name
     _check_facts(tool_name, facts)
     signature = _signature(function, tool_name, parameters, facts)

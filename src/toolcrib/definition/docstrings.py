@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 
 _PARAMETER_HEADINGS = frozenset((
     "args", "arguments", "parameters", "params", "keyword args", "keyword arguments", "other args", "other parameters",
-    "参数", "参数说明",
+    "attributes", "参数", "参数说明", "属性",
 ))  # fmt: skip
 _REMARK_HEADINGS = frozenset((
     "note", "notes", "warning", "warnings", "important", "tip", "hint", "caution", "注意", "说明", "备注", "提示",
 ))  # fmt: skip
 _HEADINGS = _PARAMETER_HEADINGS | _REMARK_HEADINGS | frozenset((
     "returns", "return", "yields", "yield", "receives", "raises", "raise", "except", "exceptions", "warns",
-    "attributes", "methods", "example", "examples", "usage", "references", "todo", "todos", "see also",
+    "methods", "example", "examples", "usage", "references", "todo", "todos", "see also",
     "返回", "返回值", "异常", "抛出", "示例", "例子", "用法",
 ))  # fmt: skip
 _HEADING = re.compile(r"([A-Za-z][A-Za-z ]{2,18}|[\u4e00-\u9fff]{2,4})\s*[:：]\s*")
@@ -29,24 +29,10 @@ _ENTRY = re.compile(rf"({_NAME})\s*{_KIND}[*`]{{0,2}}\s*[:：]\s*(.*)")
 _NUMPY_ENTRY = re.compile(rf"({_NAME}(?:\s*,\s*{_NAME})*)\s*(?::.*)?")
 _FIELD = re.compile(r"[:@](\w+)\b\s*([^:]*?)\s*:(?:\s+(.*)|$)")
 _PARAMETER_FIELDS = frozenset(("param", "parameter", "arg", "argument", "key", "keyword"))
-_OTHER_FIELDS = frozenset(
-    (
-        "type",
-        "return",
-        "returns",
-        "rtype",
-        "raise",
-        "raises",
-        "except",
-        "exception",
-        "yield",
-        "yields",
-        "ytype",
-        "var",
-        "ivar",
-        "cvar",
-    )
-)
+_OTHER_FIELDS = frozenset((
+    "type", "return", "returns", "rtype", "raise", "raises", "except", "exception", "yield", "yields", "ytype",
+    "var", "ivar", "cvar",
+))  # fmt: skip
 _ITEM = re.compile(r"([-*•]|\d+[.)])\s")
 
 
@@ -56,7 +42,7 @@ class Docstring:
 
     Attributes:
         description: the text before its sections, and sections that are for the reader, such as notes.
-        parameters: name → text.
+        parameters: name → text; the attributes of a class, too.
     """
 
     description: str = ""
@@ -70,12 +56,7 @@ def parse(text: str | None) -> Docstring:
         >>> parse("Find it.\\n\\nArgs:\\n    query: what to look for").parameters
         {'query': 'what to look for'}
     """
-    if not text:
-        return Docstring()
-    text = inspect.cleandoc(text)
-    if "\n" not in text:
-        return Docstring(text) if text[:1] not in ":@" else _read(text.split("\n"))
-    return _read(text.split("\n"))
+    return _read(inspect.cleandoc(text).split("\n")) if text else Docstring()
 
 
 def _read(lines: Sequence[str]) -> Docstring:
@@ -99,7 +80,8 @@ def _read(lines: Sequence[str]) -> Docstring:
         else:
             description.append(line)
             position += 1
-    found.description = re.sub(r"\n{3,}", "\n\n", "\n".join(description)).strip()
+    text = "\n".join(description).strip()
+    found.description = re.sub(r"\n{3,}", "\n\n", text) if "\n\n\n" in text else text
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from toolcrib.errors import CallError, DeadlineExceeded, ToolcribError
 
 
-class ToolResultStatus(str, Enum):
+class ToolResultStatus(str, Enum):  # noqa: UP042, RUF100 - str() of it stays as it is
     """How a call ended (contract W003)."""
 
     SUCCESS = "success"

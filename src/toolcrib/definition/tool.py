@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from toolcrib.definition.decorator import ToolFacts
     from toolcrib.definition.deployment import Deployment, Runtime
     from toolcrib.definition.schema.signature import Signature
     from toolcrib.definition.validation import Validator
@@ -20,10 +23,19 @@ READ_FROM_FUNCTION = ("description", "parameters", "output_schema", "injected")
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """A tool's words in one language."""
+    """A tool's words in one language.
+
+    Attributes:
+        title: its name for people.
+        description: what it does.
+        parameters: the whole schema with its descriptions in this language; None = it has no words of its own.
+        output_schema: likewise.
+    """
 
     title: str | None = None
     description: str | None = None
+    parameters: Mapping[str, Any] | None = None
+    output_schema: Mapping[str, Any] | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -163,3 +175,17 @@ class ToolDefinition:
             "type": "function",
             "function": {"name": self.name, "description": self.description, "parameters": self.parameters},
         }
+
+    @classmethod
+    def from_langchain(cls, tool: Any, **facts: Unpack[ToolFacts]) -> ToolDefinition:
+        """A LangChain tool as a definition; see `toolcrib.adapters.langchain.from_langchain`."""
+        from toolcrib.adapters.langchain import from_langchain
+
+        return from_langchain(tool, **facts)
+
+    @classmethod
+    def from_mcp(cls, session: Any, tool: Any, *, prefix: str = "", trusted: bool = False) -> ToolDefinition:
+        """A tool of an MCP server as a definition; see `toolcrib.adapters.mcp.from_mcp`."""
+        from toolcrib.adapters.mcp import from_mcp
+
+        return from_mcp(session, tool, prefix=prefix, trusted=trusted)

@@ -24,6 +24,7 @@ from toolcrib.execution.cache import ResultCache, resources_changed
 from toolcrib.execution.keys import call_key
 from toolcrib.execution.limits import TimeLimit
 from toolcrib.execution.nesting import RunningTool, check_depth, current_call
+from toolcrib.execution.notes import noted
 from toolcrib.execution.slots import Slots
 from toolcrib.registry.registry import ToolRegistry
 
@@ -105,7 +106,7 @@ class Pipeline:
             The one result. Only cancellation of the task raises.
         """
         try:
-            call = ToolCall(self.registry.resolve(name), arguments, context or self._nobody, "", [])
+            call = ToolCall(self.registry.resolve(name), arguments, self.complete(context), "", [])
         except CallError as error:
             return ToolResult.from_error(error)
         return await self.carry_out(call, timeout=timeout, as_references=as_references)
@@ -133,7 +134,7 @@ class Pipeline:
             if result.status is not ToolResultStatus.SUCCESS:
                 return result
             if facts.output_problems is not None and (problems := facts.output_problems(result.data)):
-                self._mismatch(facts.tool, "; ".join(problems))
+                result = noted(result, self._mismatch(facts.tool, "; ".join(problems)))
             return await self._with_references(facts, result) if as_references else result
         except CallError as error:
             return ToolResult.from_error(error)
@@ -149,15 +150,13 @@ class Pipeline:
         """
         arguments = call.arguments if self._facts_of(call.tool).is_flat else unshared(call.arguments)
         call.arguments, call.values = validator_of(call.tool).prepare(arguments, call.notes)
-        if call.context.services is None:
-            call.context = self.complete(call.context)
 
     def complete(self, context: Mapping[str, Any] | Context | None) -> Context:
         """A context with the services of the registry, where it has none."""
         if not context:
             return self._nobody
         context = Context.of(context)
-        return context if context.services else dataclasses.replace(context, services=self.registry.services)
+        return context if context.services is not None else dataclasses.replace(context, services=self.registry.services)
 
     async def _remembered(self, call: ToolCall, facts: _Facts, seconds: float, parent: ToolCall | None) -> ToolResult:
         """The result of an earlier call, of one that is under way, or of this one."""
@@ -280,11 +279,12 @@ class Pipeline:
             )
         return result
 
-    def _mismatch(self, tool: ToolDefinition, problems: str) -> None:
+    def _mismatch(self, tool: ToolDefinition, problems: str) -> str:
         text = f"The answer of '{tool.name}' does not fit its output schema: {problems}"
         if self._output_validation == "error":
             raise OutputMismatchError(text, hint="Correct the tool or its output_schema.")
         logger.warning("%s", text)
+        return f"output does not fit its schema: {problems}"
 
     def _facts_of(self, tool: ToolDefinition) -> _Facts:
         facts = self._facts.get(tool.name)

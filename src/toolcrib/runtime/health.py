@@ -18,6 +18,8 @@ PROBE_SECONDS = 5.0
 FIRST_PAUSE = 0.02
 LONGEST_PAUSE = 0.5
 PAUSE_GROWTH = 1.25
+NOBODY = "nothing listened on the port"
+UNANSWERED = "GET /health gave no answer"
 
 
 class NotHealthyError(Exception):
@@ -63,13 +65,14 @@ async def wait_until_healthy(process: ToolProcess, port: int, token: str, second
     loop = asyncio.get_running_loop()
     limit = loop.time() + seconds
     pause = FIRST_PAUSE
-    last = "nothing listened on the port"
+    last = NOBODY
     while True:
         if await asyncio.to_thread(_listens, process.pid, port):
             answer = await _ask_while_it_lives(process, port, token, limit - loop.time(), pool)
             if answer is None and not process.exited.done():
                 return
-            last = answer or last
+            # What it said before tells more than that the time ran out during the last question.
+            last = last if answer is None or (answer == UNANSWERED and last != NOBODY) else answer
         if await process.wait(min(pause, limit - loop.time())):
             raise NotHealthyError(f"it {exit_text(process.exited.result())}")
         if loop.time() >= limit:
@@ -84,7 +87,7 @@ async def _ask_while_it_lives(
     waiting: set[asyncio.Future[Any]] = {asking, process.exited}
     try:
         await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        return asking.result() if asking.done() else "GET /health gave no answer"
+        return asking.result() if asking.done() else UNANSWERED
     finally:
         asking.cancel()
 

@@ -31,11 +31,16 @@ class PortHolder:
     program: str | None = None
     command: str | None = None
 
-    def __str__(self) -> str:
+    @property
+    def who(self) -> str:
+        """The process in words."""
         if self.pid is None:
-            return f"port {self.port} is held by another program"
+            return "another program"
         command = f": {self.command}" if self.command else ""
-        return f"port {self.port} is held by {self.program or 'a program'} (pid {self.pid}{command})"
+        return f"{self.program or 'a program'} (pid {self.pid}{command})"
+
+    def __str__(self) -> str:
+        return f"port {self.port} is held by {self.who}"
 
 
 class PortAllocator:

@@ -155,7 +155,8 @@ def examine_chain(subject: Subject, checks: Sequence[Check] = CHECKS) -> list[Ou
 
 
 def chain_report(subject: Subject) -> tuple[str, bool]:
-    """S3's block, and whether nothing fails (contract W027)."""
+    """S3's block, and whether nothing fails (contract W027); every tool has to serve an intent here."""
+    subject.strict = True
     outcomes = examine_chain(subject, CHAIN)
     lines = [RULE, TITLE, RULE, f"已加载 tools.json: {len(subject.tool_names)} 个启用工具", ""]
     lines += [line for outcome in outcomes for line in lines_of(outcome, len(CHAIN), "zh")]

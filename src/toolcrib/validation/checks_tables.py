@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from toolcrib.definition.base_tool import action_of
 from toolcrib.exposure.intents import fold
 from toolcrib.registry.names import nearest
 from toolcrib.registry.sources.positions import Location
@@ -21,14 +22,26 @@ def check_intent_coverage(subject: Subject) -> Iterator[ChainFinding]:
         if tool in mapped or (declared and not any(map(subject.intents.names_of, declared))):
             continue  # what declares nothing but unknown intents is reported with them
         place = subject.place(tool)
+        optional = not declared and not subject.strict and _may_stay_outside(subject, tool)
         yield ChainFinding(
-            "fail",
+            "warn" if optional else "fail",
             Say(f"{tool} serves no intent", f"{tool} 没有对应的意图"),
             place,
             mender_of(place),
             Say('declare intents={"…": "recommended"}', '请声明 intents={"…": "recommended"}'),
             tool,
         )
+
+
+def _may_stay_outside(subject: Subject, tool: str) -> bool:
+    """Whether the tool works without an intent: a function, a folder or an API's operation has none unless it says so.
+
+    S3's tools and those that a registry.json describes are held to its rule: whoever lists a tool says what it is for.
+    """
+    definition = subject.tools[tool][0]
+    if action_of(definition) is not None:
+        return False
+    return definition.runtime in ("inprocess", "local") or not subject.places.entries(definition)
 
 
 def check_mapping_references(subject: Subject) -> Iterator[ChainFinding]:

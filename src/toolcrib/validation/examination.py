@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolcrib.definition.call import Deadline
 from toolcrib.definition.tool import ToolDefinition
-from toolcrib.errors import SourceError, ToolcribError
+from toolcrib.errors import ServiceError, SourceError, ToolcribError
 from toolcrib.validation.conformance import CHECKS, Subject
 from toolcrib.validation.findings import Finding, failed, passed, warned
 from toolcrib.validation.manifest import check_header, check_manifest
@@ -44,33 +47,59 @@ async def examine(folder: Path, settings: Settings, report: Report, progress: Pr
         report: told each finding as soon as it is known.
         progress: told what is being done.
     """
-    tool, problems = read_tool(folder)
+    tool, problems = read_tool(folder, registry_files(folder, settings))
     findings = [*check_manifest(tool, problems), check_header(folder)]
     for finding in findings:
         report(finding)
     if tool is None or any(finding.level == "fail" for finding in findings):
         return
+    last_run, log = str(_last_run(tool)), str(check_log(tool.name, settings))
+
+    def report_with_log(finding: Finding) -> None:
+        report(replace(finding, reason=finding.reason.replace(last_run, log)))
+
     before = _files(folder)
     async with _supervised(tool, settings) as supervisor:
         progress("preparing its environment")
         prepared = await check_environment(supervisor, tool, progress)
-        report(prepared)
+        report_with_log(prepared)
         if prepared.level != "fail":
             progress("starting")
-            await _examine_process(supervisor, tool, settings, report, progress)
+            await _examine_process(supervisor, tool, settings, report_with_log, progress)
     report(check_files(before, _files(folder)))
 
 
-def read_tool(folder: Path) -> tuple[ToolDefinition | None, list[SourceError]]:
-    """The tool that a folder defines by itself, without any registry.json, and what is wrong in its files."""
+def read_tool(folder: Path, manifests: Sequence[Path] = ()) -> tuple[ToolDefinition | None, list[SourceError]]:
+    """The tool that lives in a folder, and what is wrong in what the files say of it.
+
+    Args:
+        folder: absolute.
+        manifests: the ``registry.json`` files that may say more of it, or all of it; none = what the folder says alone.
+    """
     from toolcrib.registry.sources.files import ToolFiles
 
-    listing = ToolFiles([folder.parent], []).load()
-    problems = [problem for problem in listing.problems if Path(problem.path).is_relative_to(folder)]
-    for tool in listing.tools:
-        if tool.deployment is not None and tool.deployment.directory == folder:
-            return tool, problems
-    return None, problems
+    source = ToolFiles([folder.parent], manifests)
+    listing = source.load()
+    found = next((tool for tool in listing.tools if tool.deployment and tool.deployment.directory == folder), None)
+    name = found.name if found else folder.name
+    problems = [
+        problem
+        for problem in listing.problems
+        if Path(problem.path).is_relative_to(folder) or f": tool {name!r}: " in str(problem)
+    ]
+    if found is None and not problems and (reason := source.why_absent(name)) is not None:
+        problems = [SourceError(f"the tool is not there: {reason}", path=str(folder))]
+    return found, problems
+
+
+def registry_files(folder: Path, settings: Settings) -> list[Path]:
+    """The ``registry.json`` files that count for a tool's folder: those of the settings and of its own project."""
+    from toolcrib.registry.shipped import shipped_root
+
+    roots = [shipped_root(), settings.home, settings.project]
+    if folder.parent.name == "local" and folder.parent.parent.name == "tools":
+        roots.append(folder.parents[2])
+    return list(dict.fromkeys(root.resolve() / "registry.json" for root in roots))
 
 
 async def check_environment(supervisor: Supervisor, tool: ToolDefinition, progress: Progress) -> Finding:
@@ -183,7 +212,13 @@ async def _supervised(tool: ToolDefinition, settings: Settings) -> AsyncIterator
 
     with tempfile.TemporaryDirectory(prefix="toolcrib-check-") as home:
         environments = settings.home / "environments"
-        environments.mkdir(parents=True, exist_ok=True)
+        try:
+            environments.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ServiceError(
+                f"{environments} cannot be written: {error.strerror or error}",
+                hint="Set TOOLCRIB_HOME to a folder that this user may write.",
+            ) from None
         (Path(home) / "environments").symlink_to(environments.resolve(), target_is_directory=True)
         first_port = min(settings.last_tool_port + 1, LAST_PORT - 1000)
         supervisor = Supervisor(
@@ -196,12 +231,55 @@ async def _supervised(tool: ToolDefinition, settings: Settings) -> AsyncIterator
                 }
             )
         )
-        await supervisor.open()
-        try:
-            supervisor.update([tool])
-            yield supervisor
-        finally:
-            await supervisor.close()
+        with _own_log(tool, settings):
+            await supervisor.open()
+            try:
+                supervisor.update([tool])
+                yield supervisor
+            finally:
+                await supervisor.close()
+
+
+def check_log(tool_id: str, settings: Settings) -> Path:
+    """Where what a tool printed during its last check is kept."""
+    from toolcrib.runtime.logs import file_name
+
+    return settings.home / "logs" / "check" / f"{file_name(tool_id)}.log"
+
+
+@contextmanager
+def _own_log(tool: ToolDefinition, settings: Settings) -> Iterator[None]:
+    """Give the check a log of its own, and put ``tests/last_run.log`` back.
+
+    That file belongs to the tool that a router may be running, which goes on writing it. A run begins a new file of
+    that name, so the one before is kept under another name until the check is over.
+    """
+    path = _last_run(tool)
+    aside = path.with_name(f".last_run.log.{os.getpid()}")
+    there, kept = path.parent.is_dir(), False
+    with suppress(OSError):
+        os.link(path, aside, follow_symlinks=False)
+        kept = True
+    try:
+        yield
+    finally:
+        log = check_log(tool.name, settings)
+        with suppress(OSError):
+            log.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, log)
+        with suppress(OSError):
+            if kept:
+                aside.replace(path)
+            else:
+                path.unlink(missing_ok=True)
+            if not there:
+                path.parent.rmdir()
+
+
+def _last_run(tool: ToolDefinition) -> Path:
+    assert tool.deployment is not None
+    assert tool.deployment.directory is not None
+    return tool.deployment.directory / "tests" / "last_run.log"
 
 
 def _files(folder: Path) -> frozenset[Path]:

@@ -44,6 +44,7 @@ class Subject:
         tables: None = generated from the tools; a project that keeps S3's tables by hand has its own checked.
         extract_tool_name: the tool that a function's name belongs to; None = as the registry knows it.
         limits: what is too much.
+        strict: whether every tool has to serve an intent, as S3 demands; always so where ``tables`` are given.
 
     Attributes:
         tools: the functions of each tool.
@@ -60,6 +61,7 @@ class Subject:
         tables: IntentTables | None = None,
         extract_tool_name: Callable[[str], str] | None = None,
         limits: Limits | None = None,
+        strict: bool = False,
     ) -> None:
         self.registry = registry
         self.unreadable = {tool.name: error for tool in registry if (error := _reading_error(tool)) is not None}
@@ -69,6 +71,7 @@ class Subject:
         self.tables = tables if tables is not None else intent_tables(self.definitions, self.intents)
         self.extract_tool_name = extract_tool_name or self._extract_tool_name
         self.limits = limits or Limits()
+        self.strict = strict or tables is not None
         self.problems = (*problems, *self.intents.problems)
         self.tools_files = tuple(path for each in sources if isinstance(each, ToolsJson) for path in each.paths())
         paths = dict.fromkeys(path for each in sources for path in each.paths())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolcrib.interfaces.cli.files import separate, write
+from toolcrib.interfaces.cli.files import kind_behind_wrong_ending, separate, write
 
 PNG = b"\x89PNG\r\n\x1a\n rest"
 SCHEMA: dict[str, Any] = {
@@ -47,7 +47,7 @@ def test_nothing_is_overwritten_that_was_not_named(tmp_path: Path) -> None:
 
 
 def test_output_names_the_file_and_replaces_it(tmp_path: Path) -> None:
-    target = tmp_path / "new folder" / "mine.png"
+    target = tmp_path / "mine.png"
     for content in (PNG, PNG + b"2"):
         result, paths = save({"image": encoded(content)}, tmp_path, target)
         assert paths == [target]
@@ -77,3 +77,37 @@ def test_a_data_url_is_a_file(tmp_path: Path) -> None:
 def test_without_an_output_schema_nothing_is_a_file(tmp_path: Path) -> None:
     data = {"image": encoded(PNG)}
     assert separate(data, None) == (data, [])
+
+
+def test_no_folder_is_made_that_was_not_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        save({"image": encoded(PNG)}, tmp_path, tmp_path / "new" / "mine.png")
+    pages = {"pages": [encoded(PNG), encoded(PNG)]}
+    with pytest.raises(FileNotFoundError):
+        save(pages, tmp_path, tmp_path / "new" / "folder")
+    assert list(tmp_path.iterdir()) == []
+    assert save(pages, tmp_path, tmp_path / "named")[1][0] == tmp_path / "named" / "draw_it-1.png"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("a.png", PNG, None),
+        ("a.PNG", PNG, None),
+        ("a.jpg", PNG, "image/png"),
+        ("a.jpeg", b"\xff\xd8\xff\xe0", None),
+        ("a.jpg", b"\xff\xd8\xff\xe0", None),
+        ("a.pdf", PNG, "image/png"),
+        ("a.txt", PNG, "image/png"),
+        ("a.png", b"<svg xmlns=''/>", "image/svg+xml"),
+        ("a.xml", b"<svg xmlns=''/>", None),
+        ("a.txt", b"{}", None),
+        ("a.csv", b"a,b", None),
+        ("a.docx", b"PK\x03\x04", None),
+        ("a.wav", b"RIFF\x00\x01", None),
+        ("a", PNG, None),
+        ("a.unheardof", PNG, None),
+    ],
+)
+def test_a_name_that_says_another_kind_is_noticed(name: str, content: bytes, kind: str | None) -> None:
+    assert kind_behind_wrong_ending(Path(name), content) == kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from click.testing import CliRunner
 
 from toolcrib.errors import DefinitionError, InvalidNameError
 from toolcrib.interfaces.cli.app import cli
+from toolcrib.interfaces.cli.crib_check import check_crib
 from toolcrib.interfaces.cli.new import scaffold
 from toolcrib.registry.sources.folder import read_folder
 from toolcrib.registry.sources.layers import FileMemory
+from toolcrib.settings import Settings
 from toolcrib.validation.manifest import check_header
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -22,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_T036_the_folder_holds_what_a_tool_needs(tmp_path: Path, fastapi: bool) -> None:
     folder = scaffold("word_counter", tmp_path, name_zh="字数统计", name_en="Word counter", fastapi=fastapi)
     names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    expected = {"main.py", "tool.toml", "README.md", ".gitignore", "tests/test_word_counter.py"}
+    expected = {"main.py", "tool.toml", "README.md", ".gitignore", "pytest.ini", "tests/test_word_counter.py"}
     assert names == expected | (set() if fastapi else {"tool_server.py"})
     assert "/tests/last_run.log" in (folder / ".gitignore").read_text().splitlines()
     for source in folder.rglob("*.py"):
@@ -86,3 +89,49 @@ def test_a_folder_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DefinitionError, match=r"cannot be written|exists already"):
         scaffold("a", tmp_path / "file", name_zh="甲", name_en="A")
+
+
+@pytest.mark.parametrize(
+    ("name_zh", "name_en"), [("我的工具", "My tool"), ("甲", "A"), ("“引”", 'The "quoted" one'), ("X", "X")]
+)
+@pytest.mark.parametrize("fastapi", [False, True])
+def test_W027_a_new_tool_passes_every_check_of_the_crib_without_a_warning(
+    tmp_path: Path, name_zh: str, name_en: str, fastapi: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scaffold("my_tool", tmp_path / "tools" / "local", name_zh=name_zh, name_en=name_en, fastapi=fastapi)
+    assert check_crib(Settings(project=tmp_path, home=tmp_path / "home", watch=False), as_json=True)
+    report = json.loads(capsys.readouterr().out)
+    findings = [finding for check in report["checks"] for finding in check["findings"] if finding["tool"] == "my_tool"]
+    assert [finding for finding in findings if finding["severity"] != "note"] == []
+    manifest = tomllib.loads((tmp_path / "tools/local/my_tool/tool.toml").read_text("utf-8"))
+    assert name_zh in manifest["examples"][0]
+    assert name_en in manifest["examples"][1]
+
+
+def test_the_folder_has_pytest_settings_of_its_own(tmp_path: Path) -> None:
+    folder = scaffold("a", tmp_path, name_zh="甲", name_en="A")
+    shipped = ROOT / "tools" / "local" / "image_stitcher" / "pytest.ini"
+    assert (folder / "pytest.ini").read_bytes() == shipped.read_bytes()
+
+
+@pytest.mark.parametrize("tool_id", ["launch_comfy_env", "qr_code"])
+def test_an_id_that_is_taken_is_refused_with_the_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool_id: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOOLCRIB_HOME", str(tmp_path / "home"))
+    result = CliRunner().invoke(cli, ["new", tool_id])
+    assert result.exit_code == 1
+    error, hint = result.stderr.splitlines()
+    assert f"tool {tool_id!r} already, in " in error
+    assert "registry.json:" in error or "tool.toml" in error
+    assert "nothing was made" in hint
+    assert not (tmp_path / "tools").exists()
+
+
+def test_commands_to_copy_are_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOOLCRIB_HOME", str(tmp_path / "home"))
+    result = CliRunner().invoke(cli, ["new", "mine", "--directory", "a b"])
+    assert "  toolcrib check 'a b/mine'" in result.stdout.splitlines()
+    assert "  uvx pytest 'a b/mine/tests'" in result.stdout.splitlines()

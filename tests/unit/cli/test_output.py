@@ -17,7 +17,7 @@ from toolcrib.errors import SettingsError, ToolcribError
 from toolcrib.interfaces.cli import output
 from toolcrib.interfaces.cli.app import CommandLine, cli
 
-COMMANDS = ("serve", "prepare", "tools", "call", "start", "stop", "logs", "new", "check", "doctor")
+COMMANDS = ("serve", "prepare", "tools", "call", "start", "stop", "logs", "new", "check", "lint", "intents", "doctor")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -6,12 +6,17 @@ from typing import Annotated, Any
 
 import pytest
 
+from toolcrib.definition.base_tool import ActionDef, BaseTool, definitions_of
 from toolcrib.definition.context import Context
 from toolcrib.definition.decorator import define
-from toolcrib.definition.injection import Injected
+from toolcrib.definition.injection import Injected, injections
 from toolcrib.definition.invoke import invoke
+from toolcrib.definition.result import ToolResult
 from toolcrib.definition.tool import ToolDefinition
 from toolcrib.definition.validation import validate
+from toolcrib.errors import DefinitionError
+from toolcrib.registry.registry import ToolRegistry
+from toolcrib.registry.services import waiting_for
 
 CONTEXT = Context(project_id="p1", user_id="ann", model="m")
 
@@ -105,3 +110,97 @@ def test_N019_and_a_clear_error_where_there_is_none() -> None:
 
     assert result.error_code == "dependency_missing"
     assert "'region'" in str(result.error)
+
+
+def with_service(prompt: str, client: Annotated[Any, Injected(service="llm_client")]) -> str:
+    return f"{client}: {prompt}"
+
+
+def with_optional_service(prompt: str, client: Any = None) -> str:
+    return f"{client}: {prompt}"
+
+
+def registry_with(*tools: ToolDefinition) -> ToolRegistry:
+    registry = ToolRegistry()
+    for tool in tools:
+        registry.register(tool)
+    return registry
+
+
+def test_N050_a_parameter_may_be_filled_with_a_service() -> None:
+    registry = registry_with(define(with_service))
+    shown = registry.list_all()[0]["function"]["parameters"]
+
+    before = registry.execute("with_service", {"prompt": "hi", "client": "evil"})
+    registry.services.register("llm_client", "model")
+    after = registry.execute("with_service", {"prompt": "hi", "client": "evil"})
+
+    assert shown["properties"].keys() == {"prompt"}
+    assert define(with_service).injected == {"client": "service:llm_client"}
+    assert before["error"] == "The tool with_service is waiting for the service 'llm_client'"
+    assert after == {"success": True, "data": "model: hi", "error": None}
+
+
+def test_N050_a_service_without_which_the_function_can_do_is_left_out() -> None:
+    tool = define(with_optional_service, injected={"client": "service:llm_client"})
+
+    assert invoke(tool, {"prompt": "hi"}).data == "None: hi"
+    assert registry_with(tool).execute(tool.name, {"prompt": "hi"})["data"] == "None: hi"
+
+
+def test_N050_a_tool_called_without_a_crib_says_where_its_services_would_come_from() -> None:
+    result = invoke(define(with_service), {"prompt": "hi"})
+
+    assert result.error_code == "dependency_missing"
+    assert result.hint == "Call it through a Crib or a registry, which know the services."
+
+
+def test_N050_a_handler_of_one_dict_gets_a_service_too() -> None:
+    tool = ToolDefinition("ask", "", {"type": "object"}, dict, injected={"client": "service:llm_client"})
+    registry = registry_with(tool)
+    registry.services.register("llm_client", "model")
+
+    assert registry.execute("ask", {})["data"] == {"client": "model"}
+
+
+def test_W021_a_function_may_require_a_service_that_it_looks_up_itself() -> None:
+    tool = define(by_annotation, name="lookup", requires=("clock",), require_confirmation=True)
+    registry = registry_with(tool)
+
+    assert (tool.requires, tool.require_confirmation) == (("clock",), True)
+    assert waiting_for(tool, registry.services) == ("clock",)
+    assert registry.execute("lookup", {"path": "a"})["error"] == "The tool lookup is waiting for the service 'clock'"
+    registry.services.register("clock", "tick")
+    assert registry.execute("lookup", {"path": "a"})["success"]
+    assert waiting_for(tool, registry.services) == ()
+
+
+def test_W021_requires_is_no_text() -> None:
+    with pytest.raises(DefinitionError, match="requires is a text"):
+        define(by_annotation, requires="clock")  # type: ignore[arg-type]
+
+
+def test_an_injected_parameter_is_one_thing_or_the_other() -> None:
+    with pytest.raises(DefinitionError, match="not both"):
+        Injected("user_id", service="llm_client")
+    marks = (Injected(), Injected("user_id"), Injected(service="clock"))
+    assert list(map(repr, marks)) == ["Injected()", "Injected('user_id')", "Injected(service='clock')"]
+
+
+class FileTool(BaseTool):
+    require_confirmation = True
+
+    def get_actions(self) -> list[ActionDef]:
+        return [ActionDef("read", "Reads.", {"project_id": {"type": "string"}})]
+
+    async def execute(self, action: str, params: dict[str, Any]) -> ToolResult:
+        return ToolResult.ok(params)
+
+
+def test_an_action_whose_name_begins_with_file_sets_its_own_project_id() -> None:
+    (tool,) = definitions_of(FileTool())
+
+    assert tool.name == "file_read"
+    assert tool.require_confirmation
+    assert injections(tool) == {}
+    assert invoke(tool, {"project_id": "mine"}, CONTEXT).data == {"project_id": "mine"}

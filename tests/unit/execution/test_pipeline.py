@@ -14,7 +14,11 @@ from typing import Any
 import pytest
 
 from toolcrib import Crib, ToolDefinition, ToolResult, ToolResultStatus
+from toolcrib.definition.call import Deadline, ToolCall
+from toolcrib.definition.deployment import Deployment
+from toolcrib.execution.pipeline import Pipeline
 from toolcrib.settings import Settings
+from toolcrib.storage.artifacts import FileArtifactStore
 
 SLACK = float(os.environ.get("TOOLCRIB_TEST_SLACK", "2"))
 ANYTHING: dict[str, Any] = {"type": "object"}
@@ -177,6 +181,9 @@ async def test_T026_an_answer_that_does_not_fit_its_schema(
     assert ("does not fit its output schema" in caplog.text) is (mode == "warn")
     if mode == "error":
         assert result.error_code == "output_mismatch"
+    notes = getattr(result, "notes", ())
+    assert [note.partition(":")[0] for note in notes] == ["output does not fit its schema"] * (mode == "warn")
+    assert result.to_run_tool().get("result") == (None if mode == "error" else {"n": "many"})
 
 
 async def test_the_callers_arguments_are_not_changed(crib: Crib) -> None:
@@ -204,3 +211,44 @@ def test_making_a_crib_touches_nothing(tmp_path: Path) -> None:
     Crib(Settings(home=tmp_path / "home"))
     assert not (tmp_path / "home").exists()
     assert not {"uvicorn", "watchfiles"} & (set(sys.modules) - before)
+
+
+async def test_M05_files_are_read_and_kept_off_the_event_loop(crib: Crib, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+    for name in ("path", "put"):
+        original = getattr(FileArtifactStore, name)
+
+        def noted(*given: Any, original: Any = original, **named: Any) -> Any:
+            threads.append(threading.current_thread())
+            return original(*given, **named)
+
+        monkeypatch.setattr(FileArtifactStore, name, noted)
+    file = {"type": "string", "contentEncoding": "base64"}
+    schema = {"type": "object", "properties": {"file": file}}
+    tool = ToolDefinition(
+        "copy", "Copies.", schema, lambda arguments: {"file": arguments["file"]}, output_schema=schema
+    )
+    crib.registry.register(tool)
+    artifact = await asyncio.to_thread(crib.artifacts.put, b"content")
+
+    result = await crib.run("copy", {"file": artifact.reference}, artifacts=True)
+
+    assert result.data["file"]["sha256"] == artifact.sha256
+    assert len(threads) == 3
+    assert threading.main_thread() not in threads
+
+
+async def test_T024_a_runner_that_keeps_deadlines_itself_is_left_to_it(crib: Crib) -> None:
+    class Runner:
+        def __init__(self, keeps_deadline: bool) -> None:
+            self.keeps_deadline = keeps_deadline
+
+        async def run(self, call: ToolCall, deadline: Deadline) -> ToolResult:
+            await asyncio.sleep(2 * deadline.seconds)
+            return ToolResult.ok("late")
+
+    tool = ToolDefinition("slow", "Is slow.", ANYTHING, deployment=Deployment("local"))
+    crib.registry.register(tool)
+    for keeps_deadline, status in ((True, "success"), (False, "timeout")):
+        pipeline = Pipeline(crib.registry, {"local": Runner(keeps_deadline)}, lambda: crib.artifacts)
+        assert (await pipeline.run("slow", {}, timeout=0.05)).status.value == status

@@ -190,7 +190,7 @@ def taken_port() -> Iterator[int]:
 
 async def test_a_taken_port_is_found_before_anything_is_opened(crib: FakeCrib, taken_port: int) -> None:
     crib.settings = crib.settings.model_copy(update={"port": taken_port})
-    with pytest.raises(PortTakenError, match=f"Port {taken_port} is held by .*pid {os.getpid()}") as caught:
+    with pytest.raises(PortTakenError, match=f"Port {taken_port} is taken by .*pid {os.getpid()}") as caught:
         await serve(crib.as_crib)
     assert "--port" in str(caught.value.hint)
     assert not crib.open
@@ -199,6 +199,30 @@ async def test_a_taken_port_is_found_before_anything_is_opened(crib: FakeCrib, t
 def test_the_listening_socket_says_that_it_is_tcp_so_that_small_answers_do_not_wait() -> None:
     with listen("127.0.0.1", free_port()) as listener:
         assert listener.proto == socket.IPPROTO_TCP
+
+
+@pytest.mark.parametrize("connection", ["keep-alive", "close"])
+async def test_an_answer_without_a_body_does_not_wait_for_one(crib: FakeCrib, connection: str) -> None:
+    async with serving(crib) as url:
+        reader, writer = await connect(url)
+        for _ in range(2 if connection == "keep-alive" else 1):
+            writer.write(f"HEAD /docs HTTP/1.1\r\nHost: localhost\r\nConnection: {connection}\r\n\r\n".encode())
+            async with asyncio.timeout(5 * SLACK):
+                head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200 ")
+            assert b"content-length: " in head
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_an_answer_is_one_packet(crib: FakeCrib) -> None:
+    async with serving(crib) as url:
+        reader, writer = await connect(url)
+        for _ in range(20):
+            writer.write(request(b'{"tool_id": "echo", "params": {}}'))
+            assert (await reader.read(65536)).endswith(b'"error":null}')
+        writer.close()
+        await writer.wait_closed()
 
 
 async def test_T009_what_is_no_http_is_refused_in_the_same_form(crib: FakeCrib) -> None:

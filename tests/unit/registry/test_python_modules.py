@@ -100,3 +100,13 @@ def test_N003_two_modules_with_tools_of_one_name(module: ModuleWriter) -> None:
 def test_N048_how_the_tools_of_a_module_are_found_can_be_given(module: ModuleWriter) -> None:
     name = module(TOOLS)
     assert PythonModules([name], lambda found: [found.second]).load().tools[0].name == "second"
+
+
+def test_a_module_without_any_tool_is_a_problem(module: ModuleWriter) -> None:
+    source = PythonModules([module("x = 1\n"), module(TOOLS)])
+    listing = source.load()
+    assert len(listing.tools) == 2
+    (problem,) = listing.problems
+    assert "defines no tool" in str(problem)
+    assert problem.hint is not None
+    assert source.load() == listing

@@ -10,10 +10,10 @@ import pytest
 from tests.unit.runtime.workshop import Workshop, make_settings
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def uv_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What uv builds for the tests' folders is thrown away with them."""
-    cache = tmp_path_factory.mktemp("uv-cache")
+    """What uv builds for the tests' folders is thrown away with them; only these modules see that cache."""
+    cache = tmp_path_factory.getbasetemp() / "uv-cache"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UV_CACHE_DIR", str(cache))
         patch.delenv("UV_PROJECT_ENVIRONMENT", raising=False)

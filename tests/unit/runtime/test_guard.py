@@ -101,6 +101,23 @@ async def test_T019_what_a_dead_leader_left_in_its_group_is_ended(guarded: Guard
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("trap", ["", "trap '' TERM; "])
+async def test_T019_what_left_the_group_is_found_by_its_mark(guarded: Guarded, tmp_path: Path, trap: str) -> None:
+    mark = f"CRIB_TEST_MARK={os.urandom(8).hex()}"
+    script = (
+        f"env {mark} setsid sh -c '{trap.replace(chr(39), chr(34))}echo $$ > {tmp_path}/pid; sleep 300 & wait' & wait"
+    )
+    leader = guarded.group(script)
+    await until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    escaped = int((tmp_path / "pid").read_text())
+    unmarked = guarded.group("sleep 300")
+    guarded.tell(f"+ {leader.pid} {start_time(leader.pid)} {mark}")
+    guarded.hang_up()
+    await until(lambda: not lives(escaped))
+    assert unmarked.poll() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 async def test_T019_the_terminals_signals_do_not_end_the_guard(guarded: Guarded) -> None:
     child = guarded.group("sleep 300")
     guarded.tell(f"+ {child.pid} {start_time(child.pid)}")
@@ -147,3 +164,31 @@ async def test_T019_a_guard_that_was_killed_is_replaced_and_told_everything() ->
     await until(lambda: process.pid not in (None, first))
     await process.close()
     assert child.wait(5) == -15
+
+
+async def test_T019_a_guard_that_no_longer_reads_is_replaced_and_never_waited_for() -> None:
+    process = GuardProcess()
+    process.start()
+    first = process.pid
+    assert first is not None
+    os.kill(first, signal.SIGSTOP)
+    before = time.monotonic()
+    for number in range(20_000):  # more than a pipe holds; the numbers belong to nobody
+        process.add(2**30 + number, "1")
+        process.remove(2**30 + number)
+    assert time.monotonic() - before < 5 * SLACK
+    await until(lambda: process.pid not in (None, first))
+    await process.close()
+
+
+async def test_T019_a_guard_that_cannot_stay_is_given_up_loudly(caplog: pytest.LogCaptureFixture) -> None:
+    process = GuardProcess()
+    process.start()
+    for _ in range(6):
+        current = process.pid
+        assert current is not None
+        os.kill(current, signal.SIGKILL)
+        await until(lambda current=current: process.pid != current)  # type: ignore[misc]
+    assert process.pid is None
+    assert "its guard is gone" in caplog.text
+    await process.close()

@@ -36,7 +36,7 @@ def run(params: dict[str, Any]) -> dict[str, Any]:
         with _turns:
             return stitch(files, options)
     except PictureError as error:
-        raise ToolFailure(str(error), code=error.code) from None
+        raise ToolFailure(str(error), code=error.code, hint=error.hint) from None
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,8 @@ FITS = ("none", "scale", "pad", "crop")
 ALIGNMENTS = ("start", "center", "end")
 FORMATS = ("png", "jpeg", "webp")
 NAMES = ("images", "direction", "columns", "spacing", "background_color", "fit", "align", "format", "quality")
+
+_IMAGES = 'send "images": ["<base64 of a picture>", "<base64 of another>"]'
 
 Colour = tuple[int, int, int, int]
 
@@ -47,7 +50,9 @@ def read_options(params: dict[str, Any]) -> Options:
     """
     given = {name: value for name, value in params.items() if value is not None}
     if unknown := [name for name in given if name not in NAMES]:
-        raise PictureError(f"unknown parameter {unknown[0]!r}; known are {', '.join(NAMES)}")
+        close = difflib.get_close_matches(str(unknown[0]), NAMES, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"leave it out; there are {', '.join(NAMES)}"
+        raise PictureError(f"unknown parameter {unknown[0]!r}; known are {', '.join(NAMES)}", hint=hint)
     count = _count_images(given)
     direction = _choice(given, "direction", DIRECTIONS, "horizontal")
     output = _choice(given, "format", FORMATS, "png")
@@ -73,18 +78,26 @@ def read_options(params: dict[str, Any]) -> Options:
 def _count_images(given: dict[str, Any]) -> int:
     images = given.get("images")
     if not isinstance(images, list):
-        raise PictureError("images is required: a list of pictures as base64, data: URLs or artifact references")
+        raise PictureError(
+            "images is required: a list of pictures as base64, data: URLs or artifact references", hint=_IMAGES
+        )
     if not images:
-        raise PictureError("images is empty: give at least one picture")
+        raise PictureError("images is empty: give at least one picture", hint=_IMAGES)
     if len(images) > MAX_IMAGES:
-        raise PictureError(f"images holds {len(images)} pictures, which is too many: at most {MAX_IMAGES}", "too_large")
+        raise PictureError(
+            f"images holds {len(images)} pictures, which is too many: at most {MAX_IMAGES}",
+            "too_large",
+            hint=f"join them in several calls of at most {MAX_IMAGES}, and then the results",
+        )
     return len(images)
 
 
 def _choice(given: dict[str, Any], name: str, allowed: tuple[str, ...], default: str) -> str:
     value = given.get(name, default)
     if value not in allowed:
-        raise PictureError(f"{name} must be one of {', '.join(allowed)}, not {_shown(value)}")
+        listed = ", ".join(allowed)
+        hint = f"send one of {listed}, or leave {name} out for {default}"
+        raise PictureError(f"{name} must be one of {listed}, not {_shown(value)}", hint=hint)
     return str(value)
 
 
@@ -92,7 +105,8 @@ def _integer(given: dict[str, Any], name: str, low: int, high: int, default: int
     value = given.get(name, default)
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if isinstance(value, bool) or not whole or not low <= value <= high:
-        raise PictureError(f"{name} must be a whole number from {low} to {high}, not {_shown(value)}")
+        hint = f"send a number such as {min(max(default, low), high)}, or leave {name} out"
+        raise PictureError(f"{name} must be a whole number from {low} to {high}, not {_shown(value)}", hint=hint)
     return int(value)
 
 
@@ -105,7 +119,8 @@ def _colour(value: Any) -> Colour:
         bytes(channels)  # a ValueError where a channel is above 255
     except ValueError:
         raise PictureError(
-            f"background_color {_shown(value)} is no colour: use #RRGGBB, #RRGGBBAA, #RGB, a CSS name or transparent"
+            f"background_color {_shown(value)} is no colour: use #RRGGBB, #RRGGBBAA, #RGB, a CSS name or transparent",
+            hint="send a colour such as #FFFFFF, white or transparent",
         ) from None
     return (*channels[:3], channels[3] if len(channels) == 4 else 255)
 

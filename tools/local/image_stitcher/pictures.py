@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,16 +26,27 @@ _TURNS = {
     8: Image.Transpose.ROTATE_90,
 }
 
-# The limit below is stricter than Pillow's warning.
-warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
+_KINDS = ", ".join(FORMATS[:5])
+_SMALLER = f"send it scaled down to at most {MAX_PIXELS // 1_000_000} million pixels, such as 8000 x 8000"
+
+# Pillow's own check meets pictures inside of pictures too. It warns above this, and raises only above twice as much.
+Image.MAX_IMAGE_PIXELS = MAX_PIXELS
+warnings.filterwarnings("error", category=Image.DecompressionBombWarning)
 
 
 class PictureError(ValueError):
-    """A parameter or a picture that cannot be used; `code` is ``invalid_arguments`` or ``too_large``."""
+    """A parameter or a picture that cannot be used.
 
-    def __init__(self, message: str, code: str = "invalid_arguments") -> None:
+    Args:
+        message: What is wrong; it names the parameter.
+        code: ``invalid_params`` or ``too_large``.
+        hint: What to send instead.
+    """
+
+    def __init__(self, message: str, code: str = "invalid_params", *, hint: str) -> None:
         super().__init__(message)
         self.code = code
+        self.hint = hint
 
 
 @dataclass
@@ -95,7 +107,7 @@ def open_picture(data: bytes, name: str) -> Picture:
         name: What errors and notes call it.
 
     Raises:
-        PictureError: ``invalid_arguments`` where it is no picture of `FORMATS`, ``too_large`` above `MAX_PIXELS`.
+        PictureError: ``invalid_params`` where it is no picture of `FORMATS`, ``too_large`` above `MAX_PIXELS`.
 
     Example:
         >>> open_picture(png_bytes, "images[0]").size
@@ -103,14 +115,9 @@ def open_picture(data: bytes, name: str) -> Picture:
     """
     with _errors_named(name):
         if problem := _foreign(data):
-            raise PictureError(f"{name} {problem}; send {', '.join(FORMATS[:5])}")
+            raise PictureError(f"{name} {problem}; send {_KINDS}", hint=f"convert it and send {_KINDS}")
         file = Image.open(io.BytesIO(data), formats=FORMATS)
         width, height = file.size
-        if width * height > MAX_PIXELS:
-            raise PictureError(
-                f"{name} is too large: {width} x {height} pixels, at most {MAX_PIXELS // 1_000_000} million",
-                "too_large",
-            )
         orientation = _read_orientation(file, data)
         notes = []
         if getattr(file, "is_animated", False) and file.format != "MPO":
@@ -127,11 +134,16 @@ def _errors_named(name: str) -> Iterator[None]:
     except PictureError:
         raise
     except UnidentifiedImageError:
-        raise PictureError(f"{name} is not an image this tool can read; send {', '.join(FORMATS[:5])}") from None
-    except Image.DecompressionBombError as error:
-        raise PictureError(f"{name} is too large: {error}", "too_large") from None
+        hint = f"send the whole file of a picture as base64: {_KINDS}"
+        raise PictureError(f"{name} is not an image this tool can read; send {_KINDS}", hint=hint) from None
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        found = re.search(r"\((\d+) pixels\)", str(error))
+        size = f"{int(found[1]) / 1_000_000:.0f} million pixels, " if found else ""
+        limit = f"at most {MAX_PIXELS // 1_000_000} million"  # Pillow's text may name another
+        raise PictureError(f"{name} is too large: {size}{limit}", "too_large", hint=_SMALLER) from None
     except Exception as error:  # decoders raise whatever their parsing runs into
-        raise PictureError(f"{name} cannot be decoded: {error or type(error).__name__}") from error
+        hint = "the file is cut off or damaged: send it again, whole, or save it anew as PNG or JPEG"
+        raise PictureError(f"{name} cannot be decoded: {error or type(error).__name__}", hint=hint) from error
 
 
 def _foreign(data: bytes) -> str | None:

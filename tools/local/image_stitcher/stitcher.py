@@ -45,7 +45,10 @@ def stitch(files: list[bytes], options: Options) -> dict[str, Any]:
     """
     pictures = [open_picture(data, f"images[{index}]") for index, data in enumerate(files)]
     if sum(width * height for width, height in (picture.size for picture in pictures)) > MAX_INPUT_PIXELS:
-        raise PictureError(f"images are too large together: at most {MAX_INPUT_PIXELS:,} pixels", "too_large")
+        hint = "send them scaled down, or join them in several calls"
+        raise PictureError(
+            f"images are too large together: at most {MAX_INPUT_PIXELS:,} pixels", "too_large", hint=hint
+        )
     size, places = lay_out([picture.size for picture in pictures], options)
     _check_size(size, options.format)
     canvas = _draw(size, pictures, places, options)
@@ -111,10 +114,16 @@ def _check_size(size: Size, output: str) -> None:
     width, height = size
     if width * height > MAX_OUTPUT_PIXELS:
         limit = f"{MAX_OUTPUT_PIXELS // 1_000_000} million"
-        raise PictureError(f"the result is too large: {width} x {height} pixels, at most {limit}", "too_large")
+        hint = "send smaller or fewer pictures, or less spacing"
+        raise PictureError(
+            f"the result is too large: {width} x {height} pixels, at most {limit}", "too_large", hint=hint
+        )
     if max(size) > LONGEST_SIDE[output]:
         limit = f"{LONGEST_SIDE[output]} pixels a side"
-        raise PictureError(f"the result is too large for {output}: {width} x {height}, at most {limit}", "too_large")
+        hint = "use direction=grid, smaller or fewer pictures" + ("" if output == "png" else ", or format=png")
+        raise PictureError(
+            f"the result is too large for {output}: {width} x {height}, at most {limit}", "too_large", hint=hint
+        )
 
 
 def _draw(size: Size, pictures: list[Picture], places: list[Place], options: Options) -> Image.Image:

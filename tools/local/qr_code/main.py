@@ -20,6 +20,17 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 # Bytes that the largest QR code (version 40) holds.
 CAPACITY = {"L": 2953, "M": 2331, "Q": 1663, "H": 1273}
+COLOUR_HINT = "send a colour such as #000000, navy or transparent"
+HINTS = {
+    "text": "send a text of 1 to 2953 bytes; less at the levels M, Q and H",
+    "error_correction": "send L, M, Q or H",
+    "scale": "send a whole number from 1 to 40",
+    "border": "send a whole number from 0 to 40",
+    "dark": COLOUR_HINT,
+    "light": COLOUR_HINT,
+    "format": "send png or svg",
+    "body": 'send an object such as {"text": "hello", "dark": "#000000", "light": "#FFFFFF"} and no other parameters',
+}
 MIME_TYPES = {"png": "image/png", "svg": "image/svg+xml"}
 
 app = FastAPI(title="QR code maker")
@@ -70,9 +81,19 @@ class QRCodeResult(BaseModel):
 
 @app.exception_handler(RequestValidationError)
 async def explain(request: Request, error: RequestValidationError) -> JSONResponse:
-    """Say what is wrong and where, without sending the input back, which may not even be valid text."""
-    problems = [{key: problem[key] for key in ("type", "loc", "msg")} for problem in error.errors()]
-    return JSONResponse({"detail": problems}, status_code=422)
+    """Say what is wrong and where, and what to send instead; never the input, which may not even be valid text."""
+    problems = [(str(problem["loc"][-1]), problem["msg"].removeprefix("Value error, ")) for problem in error.errors()]
+    hints = [HINTS.get(name, HINTS["body"]) for name, _ in problems]
+    return JSONResponse(
+        {
+            "status": "error",
+            "result": None,
+            "error": "\n".join(message if name == "body" else f"{name}: {message}" for name, message in problems),
+            "error_code": "invalid_params",
+            "hint": "; ".join(dict.fromkeys(hints)),
+        },
+        status_code=422,
+    )
 
 
 @app.get("/health")

@@ -102,7 +102,7 @@ def _without_null_branch(schema: Json) -> Json:
 
 
 def _values(schema: Json) -> Json:
-    """Values are only for strings; numbers to choose from become a remark and limits."""
+    """Values are only for strings, and none may be empty; numbers to choose from become a remark and limits."""
     values = lowering.values_of(schema)
     if values is None:
         return schema
@@ -111,7 +111,8 @@ def _values(schema: Json) -> Json:
         rest["nullable"] = True
     shown = [value for value in values if value is not None]
     if all(isinstance(value, str) for value in shown):
-        return {**rest, "type": "string", "enum": shown}
+        texts = [value for value in shown if value]
+        return {**rest, "type": "string", **({"enum": texts} if texts else {})}
     rest = lowering.described(rest, f"One of {', '.join(json.dumps(value, ensure_ascii=False) for value in shown)}.")
     if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in shown):
         kind = "integer" if all(isinstance(value, int) for value in shown) else "number"

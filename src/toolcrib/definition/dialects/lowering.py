@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from toolcrib.definition.schema.keywords import same
@@ -85,25 +85,16 @@ def object_root(schema: Mapping[str, Any]) -> Json:
     }
     properties: dict[str, Any] = dict(schema.get("properties") or {})
     required: list[str] = list(schema.get("required") or ())
-    if "$ref" in schema:
-        _add(followed(schema, {"$ref": schema["$ref"]}), schema, properties, required)
-    for part in schema.get("allOf") or ():
-        _add(followed(schema, part), schema, properties, required)
+    whole = [{"$ref": schema["$ref"]}] if "$ref" in schema else []
+    for part in _roots(schema, [*whole, *(schema.get("allOf") or ())]):
+        _add(properties, part["properties"])
+        required += part.get("required", ())
     for keyword in _UNIONS:
-        branches = [
-            object_root({**_definitions(schema), **branch})
-            for one in schema.get(keyword) or ()
-            if isinstance(branch := followed(schema, one), Mapping)
-        ]
-        if branches:
-            for branch in branches:
-                for name, one in branch["properties"].items():
-                    properties[name] = merged(properties[name], one) if name in properties else one
-            required += [
-                name
-                for name in branches[0].get("required", ())
-                if all(name in one.get("required", ()) for one in branches)
-            ]
+        branches = _roots(schema, schema.get(keyword) or ())
+        for branch in branches:
+            _add(properties, branch["properties"])
+        demanded = [branch.get("required", ()) for branch in branches] or [()]
+        required += [name for name in demanded[0] if all(name in one for one in demanded)]
     result["type"] = "object"
     result["properties"] = properties
     if "required" in result or required:
@@ -111,16 +102,16 @@ def object_root(schema: Mapping[str, Any]) -> Json:
     return result
 
 
-def _definitions(schema: Mapping[str, Any]) -> Json:
-    return {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+def _roots(root: Mapping[str, Any], parts: Iterable[Any]) -> list[Json]:
+    """The parts of ``root`` that are schemas, each as a plain object."""
+    definitions = {key: root[key] for key in ("$defs", "definitions") if key in root}
+    found = (followed(root, part) for part in parts)
+    return [object_root({**definitions, **part}) for part in found if isinstance(part, Mapping)]
 
 
-def _add(part: Any, root: Mapping[str, Any], properties: dict[str, Any], required: list[str]) -> None:
-    if isinstance(part, Mapping):
-        whole = object_root({**_definitions(root), **part})
-        for name, one in whole["properties"].items():
-            properties[name] = merged(properties[name], one) if name in properties else one
-        required.extend(whole.get("required", ()))
+def _add(properties: dict[str, Any], more: Mapping[str, Any]) -> None:
+    for name, one in more.items():
+        properties[name] = merged(properties[name], one) if name in properties else one
 
 
 def merged(left: Any, right: Any) -> Any:

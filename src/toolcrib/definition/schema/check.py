@@ -56,13 +56,10 @@ class Compiler:
         """The check of one subschema; None where everything fits."""
         if not isinstance(schema, Mapping):
             return None if schema is not False else _nothing
-        parts = [check for make in keywords.PARTS if (check := make(self, schema)) is not None]
+        parts = [check for make in (Compiler._type, *keywords.PARTS) if (check := make(self, schema)) is not None]
         if "$ref" in schema:
             parts.append(self._reference(schema["$ref"]))
-        type_check = self._type(schema)
-        if type_check is None:
-            return _joined(parts)
-        return _typed(type_check, parts)
+        return _joined(parts)
 
     def _reference(self, reference: str) -> Check:
         target: Check | None = None
@@ -86,15 +83,13 @@ class Compiler:
         names = [kinds] if isinstance(kinds, str) else list(kinds)
         if schema.get("nullable") is True:
             names.append("null")
-        tests = [_exact_integer if name == "integer" and self.exact else TESTS.get(name, _never) for name in names]
+        tests = [_is_whole if name == "integer" and self.exact else TESTS.get(name) for name in names]
         usual = _USUAL.get(names[0]) if len(names) == 1 else None
-        test = tests[0] if len(tests) == 1 else _any_of(tests)
-
         wanted = ""
 
         def check(value: Any) -> list[Problem] | None:
             nonlocal wanted
-            if type(value) is usual or test(value):
+            if type(value) is usual or any(test(value) for test in tests if test is not None):
                 return None
             wanted = wanted or expected(schema)
             return [Problem((), wanted, got(value), "type")]
@@ -102,21 +97,16 @@ class Compiler:
         return check
 
 
-def _any_of(tests: Sequence[Callable[[Any], bool]]) -> Callable[[Any], bool]:
-    return lambda value: any(test(value) for test in tests)
-
-
-def _typed(type_check: Check, parts: Sequence[Check]) -> Check:
-    if not parts:
-        return type_check
-    if len(parts) == 1:
-        part = parts[0]
-        return lambda value: type_check(value) or part(value)
+def _joined(parts: Sequence[Check]) -> Check | None:
+    """One check of several: what the first finds that finds anything."""
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    first, *others = parts
+    if len(others) == 1:
+        (second,) = others
+        return lambda value: first(value) or second(value)
 
     def check(value: Any) -> list[Problem] | None:
-        found = type_check(value)
-        if found:
-            return found
         for part in parts:
             found = part(value)
             if found:
@@ -124,12 +114,6 @@ def _typed(type_check: Check, parts: Sequence[Check]) -> Check:
         return None
 
     return check
-
-
-def _joined(parts: Sequence[Check]) -> Check | None:
-    if len(parts) < 2:
-        return parts[0] if parts else None
-    return _typed(parts[0], parts[1:])
 
 
 def _anything(value: Any) -> None:
@@ -140,38 +124,24 @@ def _nothing(value: Any) -> list[Problem]:
     return [Problem((), "nothing", got(value), "false")]
 
 
-def _never(value: Any) -> bool:
-    return False
-
-
-def _is_string(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def _is_number(value: Any) -> bool:
-    return (isinstance(value, int) and not isinstance(value, bool)) or (
-        isinstance(value, float) and math.isfinite(value)
-    )
+    return _is_whole(value) or (isinstance(value, float) and math.isfinite(value))
 
 
 def _is_integer(value: Any) -> bool:
-    return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer())
+    return _is_whole(value) or (isinstance(value, float) and value.is_integer())
 
 
-def _exact_integer(value: Any) -> bool:
+def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_array(value: Any) -> bool:
-    return isinstance(value, (list, tuple))
-
-
 TESTS: Mapping[str, Callable[[Any], bool]] = {
-    "string": _is_string,
+    "string": lambda value: isinstance(value, str),
     "number": _is_number,
     "integer": _is_integer,
     "boolean": lambda value: isinstance(value, bool),
-    "array": _is_array,
+    "array": lambda value: isinstance(value, (list, tuple)),
     "object": lambda value: isinstance(value, Mapping),
     "null": lambda value: value is None,
 }

@@ -117,7 +117,7 @@ class Coercion:
         """What the first branch makes of it that fits; with no such branch, what fits best is left to the error."""
         before = len(self._notes)
         closest = value
-        for branch in branches:
+        for branch in sorted(branches, key=lambda one: one != {"type": "null"}):  # "null" is null, not ["null"]
             result = self.repaired(branch, value, name)
             if self._fits(branch, result):
                 return result

@@ -103,13 +103,31 @@ def jsonable_default(value: Any) -> tuple[bool, Any]:
 
 
 def _foreign_default(value: Any) -> tuple[bool, Any]:
-    from dataclasses import is_dataclass
+    """A dataclass or a model; by its members, because a set among them has to have one order."""
+    from dataclasses import fields, is_dataclass
 
-    if not is_dataclass(value) and not hasattr(type(value), "__pydantic_serializer__"):
+    if is_dataclass(value) and not isinstance(value, type):
+        return jsonable_default({one.name: getattr(value, one.name) for one in fields(value) if one.init})
+    if not hasattr(type(value), "__pydantic_serializer__"):
         return False, None
+    shown, members = jsonable_default(value.model_dump(by_alias=True))
+    if shown:
+        return True, members
     from pydantic_core import PydanticSerializationError, to_jsonable_python
 
     try:
-        return True, to_jsonable_python(value, inf_nan_mode="null")
+        members = to_jsonable_python(value)
     except (PydanticSerializationError, ValueError, TypeError):
         return False, None
+    return is_json(members), members
+
+
+def is_json(value: Any) -> bool:
+    """Whether a value is JSON as it is; NaN and Infinity are not."""
+    import json
+
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True

@@ -118,16 +118,20 @@ def unknown_key(key: str, allowed: Sequence[str], missing: Sequence[str] = ()) -
         allowed: the keys there are.
         missing: required keys that were not sent; the only one is what was meant.
     """
-    import difflib
-
-    close = difflib.get_close_matches(str(key).casefold(), {name.casefold(): name for name in allowed}, n=1, cutoff=0.6)
-    meant = next((name for name in allowed if close and name.casefold() == close[0]), None)
-    if meant is None and len(missing) == 1:
-        meant = missing[0]
+    meant = closest(key, allowed) or (missing[0] if len(missing) == 1 else None)
     keys = f"one of the keys {listed(allowed)}" if allowed else "no keys"
     return Problem(
         (key,), keys, "an unknown key" + (f"; did you mean {meant!r}?" if meant else ""), "additionalProperties"
     )
+
+
+def closest(word: str, words: Iterable[str]) -> str | None:
+    """The one of ``words`` that was probably meant, for an error text; never to act on it."""
+    import difflib
+
+    folded = {one.casefold(): one for one in words}
+    close = difflib.get_close_matches(str(word).casefold(), folded, n=1)
+    return folded[close[0]] if close else None
 
 
 def missing_key(key: str, schema: Any) -> Problem:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
 
+from toolcrib.definition.schema.conversions import is_json
 from toolcrib.errors import DefinitionError
 
 
@@ -116,7 +117,10 @@ def portable(kind: Any, seen: dict[Any, Any] | None = None) -> Any:
 
 
 def untitled(schema: Any) -> Any:
-    """A schema without the titles that pydantic derives from names; a property called ``title`` stays."""
+    """A schema without the titles that pydantic derives from names, and without defaults that JSON cannot show.
+
+    A property called ``title`` stays.
+    """
     if isinstance(schema, list):
         return [untitled(one) for one in schema]
     if not isinstance(schema, dict):
@@ -126,7 +130,8 @@ def untitled(schema: Any) -> Any:
         if key in ("properties", "$defs", "patternProperties") and isinstance(value, dict):
             result[key] = {name: untitled(one) for name, one in value.items()}
         elif key in ("default", "const", "enum", "examples"):
-            result[key] = value
+            if key != "default" or is_json(value):
+                result[key] = value
         elif key != "title" or not isinstance(value, str):
             result[key] = untitled(value)
     return result

@@ -67,9 +67,9 @@ class Compiled:
     """
 
     parameters: Json
-    members: tuple[Member, ...] = ()
+    members: list[Member] = field(default_factory=list)
     extras: Any = None
-    definitions: tuple[Any, ...] = ()
+    definitions: list[Any] = field(default_factory=list)
     by_pydantic: bool = False
     injected: dict[str, str] = field(default_factory=dict)
     defaults: dict[str, Any] = field(default_factory=dict)
@@ -86,9 +86,7 @@ class Compiled:
         }
         if self.extras is not None:
             core |= {"extra_behavior": "allow", "extras_schema": self.extras}
-        return (
-            {"type": "definitions", "schema": core, "definitions": list(self.definitions)} if self.definitions else core
-        )
+        return {"type": "definitions", "schema": core, "definitions": self.definitions} if self.definitions else core
 
 
 class Reader:
@@ -104,13 +102,10 @@ class Reader:
         self._function = function
         self._inner = callables.inner_function(function)
         self._types = Types(callables.resolver(self._inner, local_names), closed=closed)
-        self._properties: dict[str, Json] = {}
-        self._required: list[str] = []
-        self._members: list[Member] = []
         self._foreign: dict[str, Any] = {}
         self._facts: dict[str, Facts] = {}
-        self._extra: Json | None = None
-        self._compiled = Compiled({})
+        self._json: Json = {"type": "object", "properties": {}, "required": []}
+        self._compiled = Compiled(self._json)
 
     def read(self, texts: Mapping[str, str], injected: Mapping[str, str], *, typed: bool) -> Compiled:
         """Read the parameters.
@@ -133,7 +128,6 @@ class Reader:
                 raise DefinitionError(f"the parameter {parameter.name!r} has {error}", hint=error.hint) from error
         self._order(parameters)
         if typed:
-            compiled.by_pydantic = bool(self._foreign)
             self._finish(parameters)
         return compiled
 
@@ -164,22 +158,23 @@ class Reader:
         if is_field(default):
             compiled.defaults.pop(name)
             read_field(facts, default)
+            default = EMPTY
         if self._is_injected(name, plain, facts, default) or not typed:
             return
         facts.description = facts.description or text
         if kind is KEYWORDS:
-            self._extra, self._compiled.extras = self._convert(name, plain, Facts())
+            extra, compiled.extras = self._convert(name, plain, Facts())
             if self._foreign.pop(name, None) is not None:
-                self._extra, self._compiled.extras = {}, {"type": "any"}
+                compiled.extras = {"type": "any"}
+            self._json["additionalProperties"] = extra or True
         elif kind is VARIADIC:
             json, core = self._convert(name, list.__class_getitem__(plain), facts)
             self._add(name, json, core, facts, required=False)
         else:
-            self._named(parameter, plain, facts)
+            self._named(name, default, plain, facts)
 
-    def _named(self, parameter: Parameter, plain: Any, facts: Facts) -> None:
-        name, default = parameter.name, parameter.default
-        if is_field(default) or default is EMPTY:
+    def _named(self, name: str, default: Any, plain: Any, facts: Facts) -> None:
+        if default is EMPTY:
             default = facts.default
         else:
             facts.default, facts.default_factory = MISSING, None
@@ -216,8 +211,7 @@ class Reader:
     def _convert(self, name: str, plain: Any, facts: Facts) -> tuple[Any, Any]:
         """The two schemas, or nothing for what is left to pydantic."""
         try:
-            json, core = self._types.convert_whole(plain)
-            return facts.applied(json, core)
+            return facts.applied(*self._types.convert_whole(plain))
         except UnknownTypeError:
             self._foreign[name] = plain
             return None, None
@@ -226,31 +220,29 @@ class Reader:
         shown = facts.alias or name
         self._facts[name] = facts
         if required:
-            self._required.append(shown)
-        if json is None:
-            return
-        self._properties[shown] = json
-        self._members.append(Member(name, core, required, facts.alias))
+            self._json["required"].append(shown)
+        if json is not None:
+            self._json["properties"][shown] = json
+            self._compiled.members.append(Member(name, core, required, facts.alias))
 
     def _order(self, parameters: list[Parameter]) -> None:
         """Which parameters have to be given by position: those that must, and those before ``*args``."""
-        compiled = self._compiled
-        compiled.variadic = next((one.name for one in parameters if one.kind is VARIADIC), None)
-        until = (POSITIONAL_ONLY, callables.POSITIONAL) if compiled.variadic else (POSITIONAL_ONLY,)
-        compiled.positional = tuple(one.name for one in parameters if one.kind in until)
+        kinds = [one.kind for one in parameters]
+        if VARIADIC in kinds:
+            last = kinds.index(VARIADIC)
+            self._compiled.variadic = parameters[last].name
+        else:
+            last = kinds.count(POSITIONAL_ONLY)
+        self._compiled.positional = tuple(one.name for one in parameters[:last])
 
     def _finish(self, parameters: list[Parameter]) -> None:
-        compiled = self._compiled
         definitions, core_definitions = self._types.definitions, self._types.core_definitions
         if self._foreign:
+            self._compiled.by_pydantic = True
             self._take_foreign(definitions, core_definitions, parameters)
-        json: Json = {"type": "object", "properties": self._properties, "required": self._required}
-        if self._extra is not None:
-            json["additionalProperties"] = self._extra or True
         if definitions:
-            json["$defs"] = definitions
-        compiled.parameters = json
-        compiled.members, compiled.definitions = tuple(self._members), tuple(core_definitions)
+            self._json["$defs"] = definitions
+        self._compiled.definitions = core_definitions
 
     def _take_foreign(self, definitions: dict[str, Json], cores: list[Any], parameters: list[Parameter]) -> None:
         """Add the parameters that pydantic knows, in their order among the others."""
@@ -263,7 +255,7 @@ class Reader:
                 continue
             shown = facts.alias or parameter.name
             if parameter.name not in self._foreign:
-                properties[shown] = self._properties[shown]
+                properties[shown] = self._json["properties"][shown]
                 continue
             json = found.properties[shown]
             if facts.description and "description" not in json:
@@ -271,8 +263,9 @@ class Reader:
             if parameter.default is not EMPTY and not is_field(parameter.default):
                 json = with_default(json, parameter.default)
             properties[shown] = json
-            self._members.append(Member(parameter.name, found.fields[parameter.name], shown in self._required))
-        self._properties = properties
+            required = shown in self._json["required"]
+            self._compiled.members.append(Member(parameter.name, found.fields[parameter.name], required))
+        self._json["properties"] = properties
         definitions.update(found.definitions)
         cores.extend(found.core_definitions)
 

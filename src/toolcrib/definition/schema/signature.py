@@ -191,7 +191,7 @@ class Signature:
             self._validator = SchemaValidator(core)
         except SchemaError as error:
             raise DefinitionError(f"The tool {self.name!r} cannot be defined: {error}") from error
-        compiled.members, compiled.definitions, compiled.extras = (), (), None
+        compiled.members, compiled.definitions, compiled.extras = [], [], None
         return self._validator
 
     def placed(self, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import typing
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from toolcrib.definition import docstrings
 from toolcrib.definition.schema import conversions
 from toolcrib.definition.schema.callables import UnresolvedNameError
-from toolcrib.definition.schema.constraints import MISSING, Facts, is_field
+from toolcrib.definition.schema.constraints import MISSING, is_field
 from toolcrib.definition.schema.types import Core, Json, Pair, UnknownTypeError
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Members:
         kind, facts = self._types.annotated(hint)
         if is_field(default):
             raise UnknownTypeError(hint)
-        json, core = member(self._types, kind, facts)
+        json, core = facts.applied(*self._types.convert(kind))
         shown = facts.alias or name
         if default is not MISSING:
             json = with_default(json, default)
@@ -122,17 +122,15 @@ class Members:
     def finish(self, kind: type[Any]) -> Pair:
         """The object's schemas, described by the docstring of its class."""
         json: Json = {"type": "object"}
-        if (text := _own_docstring(kind)) is not None:
-            json["description"] = text
+        docs = docstrings.parse(_own_docstring(kind))
+        if docs.description:
+            json["description"] = docs.description.split("\n\n")[0].replace("\n", " ")
+        for name, text in docs.parameters.items():
+            if name in self.properties:
+                self.properties[name].setdefault("description", text)
         json |= {"properties": self.properties, "required": self.required}
         extra = "forbid" if self._types.closed else "ignore"
         return json, {"type": "typed-dict", "fields": self.fields, "extra_behavior": extra}
-
-
-def member(types: Types, kind: Any, facts: Facts) -> Pair:
-    """The schemas of a parameter or a field with its constraints."""
-    json, core = types.convert(kind)
-    return facts.applied(json, core)
 
 
 def with_default(json: Json, default: Any) -> Json:
@@ -147,4 +145,4 @@ def _own_docstring(kind: type[Any]) -> str | None:
     text = kind.__dict__.get("__doc__")
     if not text or (dataclasses.is_dataclass(kind) and text.startswith(f"{kind.__name__}(")):
         return None
-    return inspect.cleandoc(text).split("\n\n")[0].replace("\n", " ")
+    return str(text)

@@ -78,13 +78,14 @@ class Types:
         closed: whether objects refuse members that they do not have.
 
     Attributes:
+        closed: as given.
         definitions: JSON Schemas of named types, by the name that ``#/$defs/`` refers to.
         core_definitions: pydantic-core's schemas of the same.
     """
 
     def __init__(self, resolve: Callable[[str], Any], *, closed: bool = False) -> None:
         self._resolve = resolve
-        self._closed = closed
+        self.closed = closed
         self._names: dict[Any, str] = {}
         self.definitions: dict[str, Json] = {}
         self.core_definitions: list[Core] = []
@@ -150,8 +151,7 @@ class Types:
             return literal(arguments)
         if origin is typing.Annotated:
             inner, facts = self.annotated(kind)
-            json, core = self.convert(inner)
-            return facts.applied(json, core)
+            return facts.applied(*self.convert(inner))
         if origin in _LISTS:
             return self._array("list", arguments[0])
         if origin in _SETS:
@@ -199,11 +199,6 @@ class Types:
             self.definitions[name].update(json)
             self.core_definitions.append({**core, "ref": _reference_name(name)})
         return {"$ref": f"#/$defs/{name}"}, {"type": "definition-ref", "schema_ref": _reference_name(name)}
-
-    @property
-    def closed(self) -> bool:
-        """Whether objects refuse members that they do not have."""
-        return self._closed
 
     def _union(self, branches: tuple[Any, ...]) -> Pair:
         nullable = type(None) in branches

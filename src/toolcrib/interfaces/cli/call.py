@@ -63,6 +63,10 @@ def call(
 
     settings = load_settings(watch=False)
     output.set_up_logging(verbose)
+    if path is not None and str(path) != "-" and not path.parent.is_dir():
+        raise click.BadParameter(
+            f"there is no folder {path.parent}; nothing was run", ctx=click.get_current_context(), param_hint="--output"
+        )
 
     def read(schema: Mapping[str, Any], encode: Callable[[bytes, str], str]) -> dict[str, Any]:
         return parse_arguments(pairs, schema, given=given, encode=encode)
@@ -183,8 +187,11 @@ def show(
     except OSError as error:
         output.report(f"The file of the result cannot be written: {error}", "Name another place with --output.")
         raise click.exceptions.Exit(1) from error
-    for file in written:
+    for file, content in zip(written, contents, strict=True):
         output.say(f"Wrote {file} ({file.stat().st_size:,} bytes)")
+        if (kind := files.kind_behind_wrong_ending(file, content)) is not None:
+            right = file.with_suffix(files.ending_of(kind))
+            output.warn(f"{file} holds {kind}, which its name does not say", f"Name it {right}: nothing converts it.")
     if isinstance(result, str):
         click.echo(result)
     else:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from toolcrib.errors import DefinitionError
+from toolcrib.errors import DefinitionError, ServiceError
 from toolcrib.interfaces.cli import output
 
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ def check(
     """Check that tools behave and belong together.
 
     With DIR the tool in that folder is started for real and asked directly: its own example, wrong parameters, strange
-    bodies, many calls at once; then it is stopped. A running router is not disturbed. Without DIR all tools are looked
-    at together, and nothing is started: names, schemas for each provider, intents and their keywords, actions,
-    services, groups, languages, token budgets. One line a check; exit status 1 if one fails.
+    bodies, many calls at once; then it is stopped. What registry.json says of it counts, and a running router is not
+    disturbed. Without DIR all tools are looked at together, and nothing is started: names, schemas for each provider,
+    intents and their keywords, actions, services, groups, languages, token budgets. One line a check; exit status 1 if
+    one fails.
 
     \b
     Examples:
@@ -43,6 +45,7 @@ def check(
 
     settings = load_settings(watch=False)
     output.set_up_logging()
+    need_home(settings)
     if directory is None and not every:
         from toolcrib.interfaces.cli.crib_check import check_crib
 
@@ -52,6 +55,23 @@ def check(
         ok = _check_folders(folders, settings, as_json)
     if not ok:
         raise click.exceptions.Exit(1)
+
+
+def need_home(settings: Settings) -> None:
+    """Make sure that the home can be read, or does not exist yet; the check of all tools writes nothing into it.
+
+    Raises:
+        ServiceError: it cannot be.
+    """
+    try:
+        next(settings.home.iterdir(), None)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ServiceError(
+            f"{settings.home} cannot be read: {error.strerror or error}",
+            hint="Set TOOLCRIB_HOME to a folder that this user may write.",
+        ) from None
 
 
 def _check_folders(folders: list[Path], settings: Settings, as_json: bool) -> bool:
@@ -69,9 +89,12 @@ def _check_folders(folders: list[Path], settings: Settings, as_json: bool) -> bo
 
 
 async def _check(folder: Path, settings: Settings, *, quiet: bool) -> dict[str, Any]:
-    from toolcrib.validation.examination import examine
+    from toolcrib.validation.examination import check_log, examine
 
     findings: list[Finding] = []
+    log = check_log(folder.name, settings)
+    with suppress(OSError):
+        log.unlink(missing_ok=True)
 
     def report(finding: Finding) -> None:
         findings.append(finding)
@@ -84,6 +107,8 @@ async def _check(folder: Path, settings: Settings, *, quiet: bool) -> dict[str, 
     doing = ["reading"]
     with output.progress(lambda: f"{folder.name}: {doing[0]} …"):
         await examine(folder, settings, report, lambda text: doing.__setitem__(0, text))
+    if not quiet and any(finding.level == "fail" for finding in findings) and log.is_file():
+        output.say(f"What it printed: {log}")
     return {
         "tool_id": folder.name,
         "directory": str(folder),

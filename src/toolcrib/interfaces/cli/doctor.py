@@ -49,6 +49,8 @@ def doctor(as_json: bool) -> None:
 
     report(passed("Python", f"{platform.python_version()} ({sys.executable})"))
     report(check_uv())
+    for finding in check_variables():
+        report(finding)
     router = find_router(settings)
     for finding in check_router(router) if router is not None else output.run(check_service(settings)):
         report(finding)
@@ -73,6 +75,15 @@ def check_uv() -> Finding:
         return warned("uv", f"{path} does not work: {error}")
     offline = "; it does not use the network (UV_OFFLINE)" if os.environ.get("UV_OFFLINE") else ""
     return passed("uv", f"{version.removeprefix('uv ')} ({path}), packages in {cache}{offline}")
+
+
+def check_variables() -> Iterator[Finding]:
+    """Environment variables that look like settings and are none."""
+    from toolcrib.settings import unknown_variables
+
+    for name, meant in unknown_variables():
+        hint = f"did you mean {meant}?" if meant else "docs/settings.md lists those there are"
+        yield warned("settings", f"the environment variable {name} is no setting and is ignored ({hint})")
 
 
 def check_router(router: RouterClient) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import itertools
+import mimetypes
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 from toolcrib.execution.references import EACH, binary_paths
 from toolcrib.execution.references import Path as Place
-from toolcrib.storage.media import display_name, media_type
+from toolcrib.storage.media import OCTET_STREAM, display_name, media_type
 
 _HEAD_BYTES = 64 * 1024
 
@@ -59,7 +60,8 @@ def write(
         marked, contents: from `separate`.
         schema: the tool's output schema.
         tool_id: what the files are named after.
-        output: the file; a folder where it exists as one; the beginning of the names where there are several files.
+        output: the file; a folder where it exists as one; the beginning of the names where there are several files, or
+            the folder for them, which is made, where it has no ending. What it lies in exists.
         folder: where files go that ``output`` does not place.
 
     Returns:
@@ -69,13 +71,35 @@ def write(
     return _fill(marked, paths), paths
 
 
+def kind_behind_wrong_ending(path: Path, content: bytes) -> str | None:
+    """The MIME type of a file whose name says that it is another; None where the name is right or says nothing.
+
+    Example:
+        >>> kind_behind_wrong_ending(Path("a.jpg"), b"%PDF-1.7")
+        'application/pdf'
+    """
+    named, _ = mimetypes.guess_type(path.name)
+    kind = media_type(content[:_HEAD_BYTES], whole=len(content) <= _HEAD_BYTES, name=path.name)
+    if named in (None, kind) or kind == OCTET_STREAM or (_is_text(kind) and _is_text(str(named))):
+        return None
+    return kind
+
+
+def _is_text(kind: str) -> bool:
+    return kind.startswith("text/") or kind.endswith(("json", "xml", "yaml", "javascript", "sql", "toml"))
+
+
+def ending_of(kind: str) -> str:
+    """The ending of names of files of that MIME type, such as ``.png``."""
+    return Path(display_name(None, kind)).suffix or ".bin"
+
+
 class _Mark(int):
     """Stands in a result for the file of that number."""
 
 
 def _write(contents: list[bytes], declared: str | None, tool_id: str, output: Path | None, folder: Path) -> list[Path]:
     if output is not None and len(contents) == 1 and not output.is_dir():
-        output.parent.mkdir(parents=True, exist_ok=True)
         output.write_bytes(contents[0])
         return [output]
     stem = re.sub(r"[^A-Za-z0-9._-]", "_", tool_id)
@@ -85,7 +109,7 @@ def _write(contents: list[bytes], declared: str | None, tool_id: str, output: Pa
             folder, stem, suffix = output.parent, output.stem, output.suffix
         else:
             folder = output
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True)
     return [_write_fresh(folder, stem, suffix or _suffix(content, declared), content) for content in contents]
 
 
@@ -103,7 +127,7 @@ def _write_fresh(folder: Path, stem: str, suffix: str, content: bytes) -> Path:
 
 def _suffix(content: bytes, declared: str | None) -> str:
     kind = media_type(content[:_HEAD_BYTES], whole=len(content) <= _HEAD_BYTES, declared=declared)
-    return Path(display_name(None, kind)).suffix or ".bin"
+    return ending_of(kind)
 
 
 def _declared(node: Any) -> str | None:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from toolcrib.errors import DefinitionError, InvalidNameError
+from toolcrib.errors import DefinitionError, DuplicateToolError, InvalidNameError
 from toolcrib.interfaces.cli import output
+
+if TYPE_CHECKING:
+    from toolcrib.definition.tool import ToolDefinition
+    from toolcrib.settings import Settings
+    from toolcrib.validation.chain_findings import Place
 
 DESCRIPTION_ZH = "把一段文字重复若干次"
 DESCRIPTION_EN = "Repeats a text a number of times."
@@ -41,17 +48,44 @@ def new(tool_id: str, fastapi: bool, directory: Path, name_zh: str | None, name_
       toolcrib new word_counter --name-en "Word counter" --name-zh "字数统计"
     """
     english = name_en or re.sub(r"[_-]+", " ", tool_id).strip().capitalize()
+    if not (directory / tool_id).exists():
+        refuse_taken(tool_id)
     folder = scaffold(tool_id, directory, name_zh=name_zh or english, name_en=english, fastapi=fastapi)
     click.echo(f"Made {folder}")
     click.echo("Next:")
     for command in (
-        f"toolcrib check {folder}",
+        f"toolcrib check {shlex.quote(str(folder))}",
         f"toolcrib call {tool_id} text=hello",
-        f"uvx pytest {folder / 'tests'}",
+        f"uvx pytest {shlex.quote(str(folder / 'tests'))}",
     ):
         click.echo(f"  {command}")
     if directory != Path("tools/local"):
         output.say(f"Note: `toolcrib serve` and `call` look in tools/local of the project, not in {directory}.")
+
+
+def refuse_taken(tool_id: str) -> None:
+    """Make sure that no tool of the crib here has the id.
+
+    Raises:
+        DuplicateToolError: one has, and where it is defined.
+    """
+    from toolcrib.settings import load_settings
+
+    output.set_up_logging()
+    tool, place = output.run(_find(load_settings(watch=False), tool_id))
+    if tool is not None:
+        raise DuplicateToolError(
+            f"There is a {tool.runtime} tool {tool_id!r} already{f', in {place}' if place else ''}",
+            hint="Choose another id; nothing was made.",
+        )
+
+
+async def _find(settings: Settings, tool_id: str) -> tuple[ToolDefinition | None, Place | None]:
+    from toolcrib.interfaces.cli.crib_check import load_subject
+
+    subject = await load_subject(settings)
+    tool = subject.registry.get(tool_id)
+    return tool, subject.places.of(tool) if tool is not None else None
 
 
 def scaffold(tool_id: str, directory: Path, *, name_zh: str, name_en: str, fastapi: bool = False) -> Path:
@@ -88,12 +122,15 @@ def scaffold(tool_id: str, directory: Path, *, name_zh: str, name_en: str, fasta
         "sdk_row": "" if fastapi else SDK_ROW,
     }
     quoted = {
+        "example_zh": f"用{name_zh}把“你好”重复三次",
+        "example_en": f"Repeat hello three times with {name_en}",
         "name_zh": name_zh,
         "name_en": name_en,
         "description_zh": DESCRIPTION_ZH,
         "description_en": DESCRIPTION_EN,
     }
     contents = {
+        "pytest.ini": _fill("pytest.ini", {}),
         "main.py": _fill("main_fastapi.py" if fastapi else "main_function.py", words),
         "tool.toml": _fill("tool.toml", words | {key: _toml_string(text) for key, text in quoted.items()}),
         f"tests/test_{tool_id.replace('-', '_')}.py": _fill("test.py", words),

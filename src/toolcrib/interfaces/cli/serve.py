@@ -73,6 +73,7 @@ def serve(
         openapi=tuple(map(_document, documents)) or None,
     )
     set_up_logging()
+    warn_of_unknown_variables()
     crib = Crib(settings)
     with suppress(click.Abort, KeyboardInterrupt):
         output.run(_serve(crib))
@@ -86,6 +87,15 @@ def _document(named: str) -> str:
     if not path.is_file():
         raise click.BadParameter(f"there is no file {named}", param_hint="--openapi")
     return str(path)
+
+
+def warn_of_unknown_variables() -> None:
+    """Say which environment variables look like settings and are none: a misspelt one would be missed in silence."""
+    from toolcrib.settings import unknown_variables
+
+    for name, meant in unknown_variables():
+        hint = f"Did you mean {meant}?" if meant else "toolcrib serve --help and docs/settings.md name those there are."
+        output.warn(f"the environment variable {name} is no setting and is ignored", hint)
 
 
 def set_up_logging() -> None:

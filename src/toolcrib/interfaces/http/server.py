@@ -166,9 +166,8 @@ def url_of(host: str, port: int) -> str:
 
 def _cannot_listen(host: str, port: int, error: OSError) -> ServiceError:
     if error.errno == errno.EADDRINUSE:
-        text = str(holder_of(port))
         return PortTakenError(
-            text[0].upper() + text[1:],
+            f"Port {port} is taken by {holder_of(port).who}",
             hint="Choose another port with --port, or stop that program.",
         )
     if error.errno == errno.EACCES:

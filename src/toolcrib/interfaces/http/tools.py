@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from toolcrib.definition.deployment import Runtime
 from toolcrib.interfaces.http.answers import RequestFault, cacheable, encode, json_response
-from toolcrib.interfaces.http.attend import attend
+from toolcrib.interfaces.http.attend import Answer, attend
 from toolcrib.interfaces.http.bodies import ClientGone, chunks
 from toolcrib.locale import negotiate
 from toolcrib.registry.names import nearest
@@ -58,6 +58,7 @@ def tool_item(crib: Crib, tool: ToolDefinition, language: str | None = None) -> 
     """One tool as it stands in ``GET /tools``: S2's ten keys first, then what toolcrib adds."""
     status = crib.status(tool)
     title, description = words_of(tool, language)
+    parameters, output_schema = schemas_of(tool, language)
     deployment = tool.deployment
     return {
         "tool_id": tool.name,
@@ -66,8 +67,8 @@ def tool_item(crib: Crib, tool: ToolDefinition, language: str | None = None) -> 
         "category": tool.category,
         "backend_runtime": tool.runtime,
         "group_ids": tool.group_ids,
-        "input_schema": tool.parameters,
-        "output_schema": tool.output_schema,
+        "input_schema": parameters,
+        "output_schema": output_schema,
         "state": status.state,
         "port": status.port,
         "lifecycle": status.lifecycle.value,
@@ -144,10 +145,18 @@ class ChangeTool:
         work = self._do(scope["path_params"]["tool_id"], language)
         await attend(work, receive, send, heartbeat=self._crib.settings.heartbeat)
 
-    async def _do(self, tool_id: str, language: str | None) -> tuple[int, bytes]:
+    async def _do(self, tool_id: str, language: str | None) -> Answer:
         tool = self._crib.registry.resolve(tool_id)
         await self._change(tool_id)
-        return 200, encode(tool_item(self._crib, tool, language))
+        return Answer(200, encode(tool_item(self._crib, tool, language)))
+
+
+def schemas_of(tool: ToolDefinition, language: str | None) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
+    """The tool's schemas with their descriptions in ``language``, where it has them so."""
+    texts = tool.translations.get(language) if language else None
+    if texts is None:
+        return tool.parameters, tool.output_schema
+    return texts.parameters or tool.parameters, texts.output_schema or tool.output_schema
 
 
 def words_of(tool: ToolDefinition, language: str | None) -> tuple[str, str]:

@@ -66,9 +66,9 @@ def _parse_toml(path: Path, text: str) -> Document:
         found = re.search(r"at line (\d+)", str(error))
         line = int(found[1]) if found else text.count("\n") + 1
         message = re.sub(r" \(at .*\)$", "", str(error))
-        raise SourceError(f"not valid TOML: {message}", path=str(path), line=line) from error
+        raise SourceError(f"not valid TOML: {message}", path=str(path), line=line, hint=_toml_hint(message)) from error
     except RecursionError as error:
-        raise SourceError("the tables are nested too deeply", path=str(path)) from error
+        raise SourceError("the tables are nested too deeply", path=str(path), hint="Nest them less.") from error
     return Document(path, text, data, toml_lines)
 
 
@@ -76,7 +76,8 @@ def _parse_json(path: Path, text: str) -> Document:
     try:
         data = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        raise SourceError(f"not valid JSON: {error.msg}", path=str(path), line=_line_of(error)) from error
+        message = f"not valid JSON: {error.msg}"
+        raise SourceError(message, path=str(path), line=_line_of(error), hint=_json_hint(error)) from error
     except _DuplicateKeyError as error:
         location, line = json_duplicate(text) or ((str(error),), 1)
         raise SourceError(
@@ -84,14 +85,52 @@ def _parse_json(path: Path, text: str) -> Document:
         ) from error
     except _ConstantError as error:
         line = text.count("\n", 0, max(text.find(str(error)), 0)) + 1
-        raise SourceError(f"not valid JSON: {error} is no number", path=str(path), line=line) from error
+        raise SourceError(
+            f"not valid JSON: {error} is no number", path=str(path), line=line, hint="Write null, or leave it out."
+        ) from error
     except RecursionError as error:
-        raise SourceError("the objects are nested too deeply", path=str(path)) from error
+        raise SourceError("the objects are nested too deeply", path=str(path), hint="Nest them less.") from error
     if not isinstance(data, dict):
         raise SourceError(
             "the file must hold one object", path=str(path), line=1, hint="Begin it with { and end it with }."
         )
     return Document(path, text, data, json_lines)
+
+
+def _json_hint(error: json.JSONDecodeError) -> str:
+    """What to look for: the parser says what it expected, an author wants to know what is there."""
+    rest = error.doc[error.pos :].lstrip()
+    before = error.doc[: error.pos].rstrip()
+    if not error.doc.strip():
+        return "The file is empty; begin it with { and end it with }."
+    if not rest:
+        return "The file ends too early: a closing bracket, brace or quotation mark is missing."
+    if rest.startswith(("//", "/*", "#")):
+        return "JSON has no comments; take it out."
+    if rest[0] in "'\u201c\u201d\u2018\u2019":
+        return 'Use straight double quotation marks, "…".'
+    if error.msg.startswith("Illegal trailing comma") or (rest[0] in "]}" and before.endswith(",")):
+        return "Take out the comma before the closing bracket."
+    if "delimiter" in error.msg:
+        mark = ":" if "':'" in error.msg else ","
+        return f"Put a {mark!r} between the two, or close what is still open."
+    if rest.startswith(("True", "False", "None")):
+        return "JSON writes true, false and null."
+    if "control character" in error.msg or "Unterminated" in error.msg:
+        return 'A text ends on its own line, with "; a line break inside is written \\n.'
+    if error.msg == "Extra data":
+        return "The file holds one object; nothing may follow its closing brace."
+    if "escape" in error.msg:
+        return "A backslash is written twice, \\\\."
+    return "Names and texts stand in double quotation marks; look at this line and the one before it."
+
+
+def _toml_hint(message: str) -> str:
+    if "overwrite" in message or "twice" in message or "mutable" in message or "Cannot declare" in message:
+        return "Keep one of the two: a key or table stands once."
+    if "value" in message.lower():
+        return 'A text stands in quotation marks, and true and false are small: key = "text".'
+    return 'Each line is key = value, a [table] or a # comment; texts stand in "quotation marks".'
 
 
 def _line_of(error: json.JSONDecodeError) -> int:

@@ -10,6 +10,7 @@ from toolcrib.definition.ports import Listing
 from toolcrib.definition.tool import ToolDefinition, ToolGroup
 from toolcrib.errors import SourceError
 from toolcrib.registry.names import nearest
+from toolcrib.registry.sources.absence import Said, absences
 from toolcrib.registry.sources.folder import read_folder
 from toolcrib.registry.sources.grouping import group_of, unknown_members, with_groups, with_members
 from toolcrib.registry.sources.joining import Joined, JoinError
@@ -22,7 +23,8 @@ class ToolFiles:
     """A `Source` of the tools that live in processes, containers and services of their own.
 
     What is wrong in a file becomes a problem with path and line, and the rest loads. A tool or a group whose entry has
-    become wrong stays what it was until the file is mended; so does everything in a file whose syntax is broken.
+    become wrong stays what it was until the file is mended, switched off included; so does everything in a file whose
+    syntax is broken. So a broken edit never changes what is listed.
 
     Args:
         folders: each holds tools as ``<tool_id>/tool.toml``; of two tools of one name the later folder's counts.
@@ -43,6 +45,12 @@ class ToolFiles:
         self._memory = FileMemory()
         self._tools: dict[str, ToolDefinition] = {}
         self._groups: dict[str, ToolGroup] = {}
+        self._settled: dict[str, ToolDefinition | None] = {}
+        self._absent: dict[str, str] = {}
+        self._tools_said = Said(lambda reading: {layer.tool_id for layer in reading.tools} | reading.broken)
+        self._groups_said = Said(
+            lambda reading: {layer.entry.group_id for layer in reading.groups} | reading.broken_groups
+        )
         self._lock = threading.Lock()
 
     def paths(self) -> Iterable[Path]:
@@ -63,6 +71,15 @@ class ToolFiles:
         with self._lock:
             return self._load()
 
+    def why_absent(self, tool_id: str) -> str | None:
+        """Why the files, as last read, give no tool of that name though they mention it; None where they do not.
+
+        Example:
+            >>> ToolFiles().why_absent("anything") is None
+            True
+        """
+        return self._absent.get(tool_id)
+
     def _load(self) -> Listing:
         folders = [read_folder(folder, self._memory) for folder in self._folders]
         manifests = [read_registry_file(path, self._memory) for path in self._manifests]
@@ -70,12 +87,14 @@ class ToolFiles:
         problems = [problem for reading in readings for problem in reading.problems]
         places = {name: path for reading in folders for name, path in reading.places.items()}
         layers = _layers_by_tool(folders, manifests)
-        problems += _undefined(folders, layers)
-        tools, found = self._join(layers, readings, places)
+        undefined = _undefined(folders, layers)
+        problems += undefined.values()
+        tools, found = self._join(layers, folders, manifests, places)
         problems += found
         groups, found = self._group(readings, tools, layers)
         problems += found + _false_claims(layers, groups, tools)
         self._tools, self._groups = tools, groups
+        self._absent = absences(tools, layers, readings, undefined)
         self._forget(folders)
         present = {name: member for name, group in groups.items() if (member := with_members(group, tools))}
         return Listing(
@@ -85,36 +104,40 @@ class ToolFiles:
         )
 
     def _join(
-        self, layers: dict[str, list[ToolLayer]], readings: list[Reading], places: dict[str, Path]
+        self,
+        layers: dict[str, list[ToolLayer]],
+        folders: list[Reading],
+        manifests: list[Reading],
+        places: dict[str, Path],
     ) -> tuple[dict[str, ToolDefinition], list[SourceError]]:
         tools: dict[str, ToolDefinition] = {}
+        settled: dict[str, ToolDefinition | None] = {}
         problems: list[SourceError] = []
-        broken = {tool_id for reading in readings for tool_id in reading.broken}
-        for tool_id in dict.fromkeys([*layers, *sorted(broken), *self._unnamed(readings)]):
-            known = self._tools.get(tool_id)
-            own = layers.get(tool_id, [])
-            if own and not is_enabled(own):
-                continue
-            if (tool_id in broken or not own) and known is not None:
-                tools[tool_id] = known
+        broken = {tool_id for reading in [*folders, *manifests] for tool_id in reading.broken}
+        lost = self._tools_said.lost([*folders, *manifests])
+        doubtful = lost | {tool_id for reading in manifests for tool_id in reading.broken}
+        off = {tool_id for reading in manifests for tool_id in reading.off}
+        for tool_id in dict.fromkeys([*layers, *sorted(broken), *sorted(lost)]):
+            known, own = self._tools.get(tool_id), layers.get(tool_id, [])
+            if tool_id in doubtful and tool_id in self._settled:
+                settled[tool_id] = self._settled[tool_id]
+            elif tool_id in off or (own and not is_enabled(own)):
+                settled[tool_id] = None
+            elif (tool_id in broken or not own) and known is not None:
+                settled[tool_id] = known
             elif own:
                 try:
-                    tools[tool_id] = Joined(own, places).definition()
+                    tool = Joined(own, places).definition()
                 except JoinError as error:
                     problems += [] if tool_id in broken else error.problems
-                    if known is not None:
-                        tools[tool_id] = known
+                    if tool_id not in broken or known is not None:
+                        settled[tool_id] = known
+                else:
+                    settled[tool_id] = tool
+            if (listed := settled.get(tool_id)) is not None:
+                tools[tool_id] = listed
+        self._settled = settled
         return tools, problems
-
-    def _unnamed(self, readings: list[Reading]) -> list[str]:
-        """Tools of files in which an entry is so wrong that it may be any of them."""
-        paths = (*self._folders, *self._manifests)
-        nameless = [path for path, reading in zip(paths, readings, strict=True) if reading.nameless]
-        return [
-            tool_id
-            for tool_id, tool in self._tools.items()
-            if tool.source and any(Path(tool.source).is_relative_to(path) for path in nameless)
-        ]
 
     def _group(
         self, readings: list[Reading], tools: dict[str, ToolDefinition], layers: dict[str, list[ToolLayer]]
@@ -123,6 +146,7 @@ class ToolFiles:
         for reading in readings:
             entries.update({layer.entry.group_id: layer for layer in reading.groups})
         broken = {group_id for reading in readings for group_id in reading.broken_groups}
+        broken |= self._groups_said.lost(readings)
         known = {group_id: group for group_id, group in self._groups.items() if group_id in broken}
         wrong = {tool_id for reading in readings for tool_id in reading.broken}
         problems = [
@@ -149,7 +173,7 @@ def _layers_by_tool(folders: list[Reading], manifests: list[Reading]) -> dict[st
     return layers
 
 
-def _undefined(folders: list[Reading], layers: dict[str, list[ToolLayer]]) -> list[SourceError]:
+def _undefined(folders: list[Reading], layers: dict[str, list[ToolLayer]]) -> dict[str, SourceError]:
     """Folders without a ``tool.toml``, unless a ``registry.json`` defines their tools."""
     used = {
         str((layer.document.path.parent / layer.facts.directory).resolve())
@@ -157,12 +181,12 @@ def _undefined(folders: list[Reading], layers: dict[str, list[ToolLayer]]) -> li
         for layer in own
         if isinstance(layer.facts, ToolEntry) and layer.facts.directory
     }
-    return [
-        problem
+    return {
+        name: problem
         for reading in folders
         for name, problem in reading.undefined.items()
         if name not in layers and str(reading.places[name].resolve()) not in used
-    ]
+    }
 
 
 def _false_claims(

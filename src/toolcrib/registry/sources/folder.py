@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from toolcrib.errors import SourceError
+from toolcrib.errors import InvalidNameError, SourceError
+from toolcrib.registry.names import check_name
 from toolcrib.registry.sources.document import Document
 from toolcrib.registry.sources.layers import FileMemory, Reading, ToolLayer, schema_problems
 from toolcrib.registry.sources.manifest import ToolManifest
@@ -51,7 +53,7 @@ def _read_tool(directory: Path, memory: FileMemory) -> Reading:
         problem = SourceError(
             f"tool {directory.name!r}: {MANIFEST} is missing beside {PROGRAM}",
             path=str(path),
-            hint=f'Write one with id = "{directory.name}", name, description and [input_schema].',
+            hint=_hint_for_missing(directory.name),
         )
         return replace(reading, undefined={directory.name: problem})
     return reading
@@ -67,8 +69,32 @@ def _interpret(document: Document, directory: Path) -> Reading:
     layer = ToolLayer(name, facts, document, (), directory)
     problems = schema_problems(layer)
     if facts.id != name:
-        hint = f'Write id = "{name}", or rename the folder to {facts.id}.'
+        hint = f"Rename the folder to {facts.id}." if legal_id(name) != name else _hint_for_names(name, facts.id)
         problems.append(layer.problem("id", f"its id is {facts.id!r}, and its folder is named {name!r}", hint=hint))
     if problems:
         return Reading(problems=tuple(problems), broken=frozenset({name}))
     return Reading(tools=(layer,))
+
+
+def legal_id(name: str) -> str:
+    """A tool's id that is as close to ``name`` as may be; ``name`` itself where it is one.
+
+    Example:
+        >>> legal_id("my tool (2)")
+        'my_tool_2'
+    """
+    try:
+        return check_name(name)
+    except InvalidNameError:
+        return re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_-")[:64] or "my_tool"
+
+
+def _hint_for_missing(name: str) -> str:
+    legal = legal_id(name)
+    rename = "" if legal == name else f"Rename the folder to {legal}, since {name!r} cannot be an id. "
+    return f'{rename}Write one with id = "{legal}", name, description and [input_schema].'
+
+
+def _hint_for_names(name: str, said: str) -> str:
+    either = f", or rename the folder to {said}" if "/" not in said else ""
+    return f'Write id = "{name}"{either}.'

@@ -15,6 +15,7 @@ from toolcrib.registry.sources.document import parse_document
 from toolcrib.registry.sources.folder import IGNORED_DIRECTORIES, PROGRAM
 from toolcrib.registry.sources.layers import ToolLayer
 from toolcrib.registry.sources.manifest import AuthTable, ToolEntry, ToolManifest, words
+from toolcrib.registry.sources.schema_words import LANGUAGES, in_language, languages_of
 from toolcrib.registry.sources.schemas import schema_mistakes
 
 _REQUIRED = ("name", "description", "input_schema")
@@ -57,11 +58,12 @@ class Joined:
             raise JoinError([last.problem((), f'"{name}" is missing', hint=hint) for name in missing])
         title, titles = words(self._get("name"))
         description, descriptions = words(self._get("description"))
+        schemas = {"parameters": self._schema("input_schema"), "output_schema": self._schema("output_schema")}
         deployment = self._deployment()
         return ToolDefinition(
             name=self.tool_id,
             description=description,
-            parameters=self._schema("input_schema"),
+            parameters=in_language(schemas["parameters"]),
             category=self._get("category", "general"),
             title=title,
             emoji=self._get("emoji", "") or None,
@@ -69,14 +71,10 @@ class Joined:
             idempotent=self._get("idempotent", False),
             risk=self._get("risk", "low"),
             timeout=self._get("timeout", None),
-            output_schema=self._schema("output_schema") or None,
+            output_schema=in_language(schemas["output_schema"]) or None,
             examples=tuple(self._get("examples", ())),
             intents=self._get("intents", {}),
-            translations={
-                language: Texts(titles.get(language), descriptions.get(language))
-                for language in ("zh", "en")
-                if language in titles or language in descriptions
-            },
+            translations=_translations(titles, descriptions, schemas),
             deployment=deployment,
             version=self._get("version", "") or None,
             source=str(self.layers[0].document.path),
@@ -171,6 +169,22 @@ class Joined:
                 ]
             )
         return document.data
+
+
+def _translations(
+    titles: Mapping[str, str], descriptions: Mapping[str, str], schemas: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Texts]:
+    """The words in each language; a schema stands there whole, where it has any words in that language."""
+    spoken = {name: languages_of(schema) for name, schema in schemas.items()}
+    return {
+        language: Texts(
+            titles.get(language),
+            descriptions.get(language),
+            **{name: in_language(schemas[name], language) for name in spoken if language in spoken[name]},
+        )
+        for language in LANGUAGES
+        if language in titles or language in descriptions or any(language in each for each in spoken.values())
+    }
 
 
 def revision(directory: Path) -> str:

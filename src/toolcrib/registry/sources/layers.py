@@ -64,6 +64,7 @@ class Reading:
         problems: what could not.
         broken: tools whose entries could not be used; what they were before stays in force.
         broken_groups: the same for groups.
+        off: of the broken ones, those whose entries say that they are switched off.
         nameless: whether an entry is so wrong that nobody knows which tool it is; then no tool of the file goes away.
         places: a folder's tool folders by name.
         undefined: of those, the ones without a ``tool.toml``, with the error that says so.
@@ -74,6 +75,7 @@ class Reading:
     problems: tuple[SourceError, ...] = ()
     broken: frozenset[str] = frozenset()
     broken_groups: frozenset[str] = frozenset()
+    off: frozenset[str] = frozenset()
     nameless: bool = False
     places: Mapping[str, Path] = field(default_factory=dict)
     undefined: Mapping[str, SourceError] = field(default_factory=dict)
@@ -140,6 +142,13 @@ def schema_problems(layer: ToolLayer) -> list[SourceError]:
 
 def is_enabled(layers: list[ToolLayer]) -> bool:
     """Whether the last layer that says so leaves the tool enabled."""
-    entries = [layer.facts for layer in layers if isinstance(layer.facts, ToolEntry)]
-    said = [entry.enabled for entry in entries if "enabled" in entry.model_fields_set]
-    return said[-1] if said else True
+    layer = disabling(layers)
+    return layer is None or bool(getattr(layer.facts, "enabled", True))
+
+
+def disabling(layers: list[ToolLayer]) -> ToolLayer | None:
+    """The layer that decides whether the tool is enabled: the last that says anything of it; None where none does."""
+    said = [
+        layer for layer in layers if isinstance(layer.facts, ToolEntry) and "enabled" in layer.facts.model_fields_set
+    ]
+    return said[-1] if said else None

@@ -233,10 +233,11 @@ class ToolManifest(ToolFacts):
     description: Words = Field(description="What the tool does, for the model: a text, or texts in zh and en.")
     groups: list[str] = Field([], description="The groups it belongs to.")
     input_schema: SchemaOrPath = Field(
-        description="JSON Schema of the parameters, as tables, or the path of a JSON file in the folder."
+        description="JSON Schema of the parameters, as tables, or the path of a JSON file in the folder; a title or "
+        "description in it may be a text, or texts in zh and en."
     )
     output_schema: SchemaOrPath = Field(
-        {}, description="JSON Schema of the result, as tables or as the path of a JSON file."
+        {}, description="JSON Schema of the result, as tables or as the path of a JSON file, with words as above."
     )
 
 
@@ -246,8 +247,10 @@ class ToolEntry(ToolFacts):
     tool_id: ToolId = Field(description="The tool's name, unique.")
     backend_runtime: Literal["local", "docker", "remote"] = Field("local", description="The kind of place it lives in.")
     group_ids: list[str] = Field([], description="The groups it belongs to; derived from the groups where left out.")
-    input_schema: Schema = Field({}, description="JSON Schema of the parameters.")
-    output_schema: Schema = Field({}, description="JSON Schema of the result.")
+    input_schema: Schema = Field(
+        {}, description="JSON Schema of the parameters; a title or description may be a text, or texts in zh and en."
+    )
+    output_schema: Schema = Field({}, description="JSON Schema of the result, with words as in input_schema.")
     url: Annotated[str, AfterValidator(_url)] = Field("", description="A remote tool's base URL.")
     directory: Text = Field(
         "", description="A local tool's folder, relative to this file; default tools/local/{tool_id}."

@@ -81,7 +81,8 @@ class PythonModules:
             if attempt.abandoned:  # it holds the lock of its import, so that nobody else can try
                 self._stuck[name] = problem
             return Listing(problems=(problem,))
-        self._loaded[name] = _listing(attempt.value, name)
+        listing = _listing(attempt.value, name)
+        self._loaded[name] = listing if listing.tools or listing.problems else Listing(problems=(_empty(name),))
         return self._loaded[name]
 
     def _found(self, name: str) -> Found:
@@ -177,6 +178,11 @@ def _listing(found: Found, label: str) -> Listing:
         tool.source = tool.source or label
     problems = [SourceError(each.message, path=label, line=each.line, hint=each.hint) for each in found.refusals]
     return Listing(tuple(found.tools), problems=tuple(problems))
+
+
+def _empty(name: str) -> SourceError:
+    hint = "Decorate its functions with @tool, or name the module that has them."
+    return SourceError("the module defines no tool", path=name, hint=hint)
 
 
 def _module_problem(label: str, attempt: Attempt[Found]) -> SourceError:

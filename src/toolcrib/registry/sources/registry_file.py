@@ -35,14 +35,16 @@ def _interpret(document: Document) -> Reading:
             tools.broken.add(tool_id)
         else:
             layers.append(layer)
-    problems = [*_head_problems(document), *tools.problems, *groups.problems]
+    head = _head_problems(document)
+    problems = [*head, *tools.problems, *groups.problems]
     return Reading(
         tools=tuple(layers),
         groups=tuple(GroupLayer(entry, document, location) for location, entry in groups.found.values()),
         problems=tuple(sorted(problems, key=lambda problem: problem.line or 0)),
         broken=frozenset(tools.broken),
         broken_groups=frozenset(groups.broken),
-        nameless=tools.nameless,
+        off=frozenset(tools.off & tools.broken),
+        nameless=bool(head) or tools.nameless or groups.nameless,  # a key with a slip in its name may hold the entries
     )
 
 
@@ -61,6 +63,7 @@ class _Entries(Generic[Entry]):
     found: dict[str, tuple[Location, Entry]] = field(default_factory=dict)
     problems: list[SourceError] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
+    off: set[str] = field(default_factory=set)
     nameless: bool = False
 
 
@@ -76,17 +79,19 @@ def _read_entries(document: Document, key: str, model: type[Entry], id_key: str,
         name = value.get(id_key) if isinstance(value, dict) else None
         subject = f"{noun} {name!r}" if isinstance(name, str) and name else f"{noun} number {index + 1}"
         entry, problems = _validated(model, document, location, value, subject)
-        if isinstance(name, str) and name in entries.found:
+        if isinstance(name, str) and name in entries.found.keys() | entries.broken:
             hint = "Keep one of the entries."
             problems = [document.problem((*location, id_key), f"{subject}: it stands twice in this file", hint=hint)]
+            entries.broken.add(name)
         elif entry is not None and isinstance(name, str):
             entries.found[name] = (location, entry)
         elif isinstance(name, str):
             entries.broken.add(name)
+            if value.get("enabled") is False:
+                entries.off.add(name)
         else:
             entries.nameless = True
         entries.problems += problems
-    entries.broken -= entries.found.keys()
     return entries
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from toolcrib.registry.sources.positions import Location
 from toolcrib.registry.sources.problems import shown
+from toolcrib.registry.sources.schema_words import LANGUAGES, in_language, word_mistakes
 
 _DATA_KEYWORDS = frozenset({"const", "default", "enum", "examples"})
 _TYPES = "array, boolean, integer, null, number, object or string"
@@ -35,14 +36,15 @@ def schema_mistakes(schema: Mapping[str, Any], *, of_object: bool) -> list[Schem
     """What keeps ``schema`` from being a JSON Schema that can be used; empty where it is one.
 
     Args:
-        schema: Draft 2020-12, or the draft that its ``$schema`` names.
+        schema: Draft 2020-12, or the draft that its ``$schema`` names; titles and descriptions may be tables of texts
+            by language.
         of_object: whether it must describe an object, as parameters do.
 
     Example:
         >>> schema_mistakes({"type": "objekt"}, of_object=False)[0].location
         ('type',)
     """
-    mistakes = [*_foreign_values(schema, ()), *_foreign_references(schema, ())]
+    mistakes = [*_foreign_values(schema, ()), *_foreign_references(schema, ()), *_foreign_words(schema)]
     if of_object and schema.get("type") != "object":
         mistakes.append(
             SchemaMistake(
@@ -51,7 +53,7 @@ def schema_mistakes(schema: Mapping[str, Any], *, of_object: bool) -> list[Schem
         )
     if mistakes or importlib.util.find_spec("jsonschema_rs") is None:
         return mistakes
-    return _meta_schema_mistakes(dict(schema))
+    return _meta_schema_mistakes(in_language(schema))
 
 
 def _meta_schema_mistakes(schema: dict[str, Any]) -> list[SchemaMistake]:
@@ -84,6 +86,12 @@ def _foreign_values(value: Any, location: Location) -> Iterator[SchemaMistake]:
         yield SchemaMistake(location, "JSON has no dates and times", hint="Write it as a text, in quotes.")
     elif isinstance(value, float) and not math.isfinite(value):
         yield SchemaMistake(location, "JSON has no infinite numbers", hint="Leave the bound out.")
+
+
+def _foreign_words(schema: Mapping[str, Any]) -> Iterator[SchemaMistake]:
+    for location, found in word_mistakes(schema):
+        message = f"{location[-1]} should be a text, or a table with texts in {' and '.join(LANGUAGES)}, got {found}"
+        yield SchemaMistake(location, message, hint='Write "…", or {zh = "…", en = "…"} ({"zh": "…"} in JSON).')
 
 
 def _foreign_references(value: Any, location: Location) -> Iterator[SchemaMistake]:
