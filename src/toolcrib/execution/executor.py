@@ -10,13 +10,15 @@ from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping, Se
 from dataclasses import dataclass
 from typing import Any
 
-from toolcrib.definition.call import ToolCall
+from toolcrib.definition.call import ToolCall, new_id
 from toolcrib.definition.context import Context
 from toolcrib.definition.injection import SERVICE, WHOLE_CONTEXT, injections
 from toolcrib.definition.invoke import failure
 from toolcrib.definition.ports import ArtifactStore
 from toolcrib.definition.result import ToolResult
 from toolcrib.errors import CallError, InvalidParamsError
+from toolcrib.execution.arguments.reader import CallReader, name_and_arguments
+from toolcrib.execution.arguments.records import ParsedCall, RefusedCall
 from toolcrib.execution.batch import run_batch
 from toolcrib.execution.budgets import REFUSALS, Run
 from toolcrib.execution.cache import ResultCache
@@ -25,9 +27,8 @@ from toolcrib.execution.door import SynchronousDoor
 from toolcrib.execution.inprocess import InProcessRunner
 from toolcrib.execution.keys import call_key
 from toolcrib.execution.pipeline import Pipeline
-from toolcrib.execution.provider_calls import ProviderCall, read_call
 from toolcrib.execution.record import CallRecord
-from toolcrib.execution.shape import RESULT_LIMIT
+from toolcrib.execution.shape import RESULT_LIMIT, json_text
 from toolcrib.registry.registry import ToolRegistry
 
 MOST_AT_ONCE = 8
@@ -57,11 +58,13 @@ class Progress:
 
 @dataclass(slots=True)
 class _Planned:
-    """One call of a batch on its way."""
+    """One call of a batch on its way: what is to be run, or why it is not."""
 
-    read: ProviderCall
+    id: str
+    name: str
+    text: str
     call: ToolCall | None = None
-    error: BaseException | None = None
+    refusal: ToolResult | None = None
     record: CallRecord | None = None
 
 
@@ -107,6 +110,7 @@ class ToolExecutor:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.registry = registry
+        self._reader = CallReader(registry)
         self.enable_cache = enable_cache
         self.cache_ttl = cache_ttl
         self._artifacts = artifacts or _artifacts_of_settings()
@@ -137,7 +141,8 @@ class ToolExecutor:
         does not hold it up.
 
         Args:
-            tool_calls: as a provider sent them: ``{"id", "type", "function": {"name", "arguments"}}``.
+            tool_calls: as a provider sent them, such as ``{"id", "type", "function": {"name", "arguments"}}``, or as
+                `parse_tool_calls` read them.
             context: values that tools get and a model cannot set, such as ``project_id`` and ``model``.
 
         Returns:
@@ -190,7 +195,8 @@ class ToolExecutor:
         """Carry out the calls of one message of a model.
 
         Args:
-            calls: as a provider sent them.
+            calls: as a provider sent them, or the outcomes of `parse_tool_calls`, which knows of the whole answer what
+                one call does not show: that it was cut off, or that it has calls in its text.
             context: who calls.
             most_at_once: calls that may run at once; 1 = one after the other.
             run: what may be spent, and the loop breaker.
@@ -253,19 +259,24 @@ class ToolExecutor:
     # Stages
 
     def _plan(self, sent: Any, context: Context) -> _Planned:
-        """Read a call, resolve its name and validate its arguments."""
-        planned = _Planned(read_call(sent))
-        read = planned.read
+        """Read a call, find its tool and validate its arguments."""
+        if isinstance(sent, ParsedCall):
+            call = sent.to_call(context)
+            return _Planned(sent.id, sent.tool.name, json_text(sent.arguments), call)
+        if isinstance(sent, RefusedCall):
+            return _Planned(sent.id, sent.name, _text(sent.sent), refusal=sent.to_result())
+        name, arguments = name_and_arguments(sent)
+        text = _text(arguments)
         try:
-            tool = self.registry.resolve(read.name)
-            if read.arguments is None:
-                raise read.error or InvalidParamsError("Invalid JSON arguments")
-            call = ToolCall(tool, read.arguments, context, read.id, read.repairs)
-            self._pipeline.prepare(call)
-            planned.call = call
-        except Exception as error:
-            planned.error = error
-        return planned
+            outcomes = self._reader.read(sent)
+        except Exception as error:  # a validator of the tool's author may raise anything
+            return _Planned(new_id(), name, text, refusal=failure(error))
+        read = outcomes[0]
+        if len(outcomes) > 1:
+            return _Planned(read.id, name, text, refusal=ToolResult.from_error(_several(len(outcomes))))
+        if isinstance(read, RefusedCall):
+            return _Planned(read.id, name, text, refusal=read.to_result())
+        return _Planned(read.id, read.tool.name, text, read.to_call(context))
 
     async def _carry_out(
         self, planned: _Planned, run: Run | None, on_progress: Callable[[Progress], None] | None
@@ -278,7 +289,7 @@ class ToolExecutor:
                     call.key = call_key(call)
                 run.start_call(call.key if call is not None else None)
             if call is None:
-                result = failure(planned.error or CallError("The call could not be read"))
+                result = planned.refusal or ToolResult.fail("The call could not be read")
             else:
                 if on_progress is not None:
                     call.on_progress = _on_loop(call, on_progress)
@@ -310,9 +321,8 @@ class ToolExecutor:
         return self._finished(planned, record)
 
     def _record(self, planned: _Planned, result: ToolResult) -> CallRecord:
-        read = planned.read
-        name = planned.call.tool.name if planned.call is not None else read.name
-        return CallRecord(read.id, name, read.text, result, notes=read.repairs)
+        notes = planned.call.notes if planned.call is not None else []
+        return CallRecord(planned.id, planned.name, planned.text, result, notes=notes)
 
     def _keep(self, text: str) -> Any:
         return self._artifacts().put(text.encode("utf-8", "replace"), name="result.txt", mime_type="text/plain")
@@ -343,10 +353,12 @@ class ToolExecutor:
             result where it need not run: it cannot, it is in ``seen_calls``, or its result is remembered.
         """
         planned = self._plan(call, Context.of(context))
-        read, prepared = planned.read, planned.call
+        prepared = planned.call
         if prepared is None:
-            assert planned.error is not None
-            return read.id, read.name, dict(read.arguments or {}), None, failure(planned.error).to_dict()
+            assert planned.refusal is not None
+            sent = name_and_arguments(call)[1]
+            arguments = dict(sent) if isinstance(sent, Mapping) else {}
+            return planned.id, planned.name, arguments, None, planned.refusal.to_dict()
         prepared.key = key = call_key(prepared)
         name, arguments = prepared.tool.name, dict(prepared.arguments)
         self._inject_context(name, arguments, context if isinstance(context, Mapping) else None)
@@ -358,7 +370,7 @@ class ToolExecutor:
             if key in seen_calls:
                 early = {**(early or ToolResult.ok().to_dict()), "skipped": True}
             seen_calls.add(key)
-        return read.id, name, arguments, key, early
+        return planned.id, name, arguments, key, early
 
     def _execute_and_record(self, name: str, args: Mapping[str, Any], cache_key: str | None = None) -> dict[str, Any]:
         """Run one call, remember it under ``cache_key``, and return S1's view of its result (contract N011)."""
@@ -396,6 +408,20 @@ def _may_be_long(data: Any) -> bool:
 
 _SIZED = frozenset((str, bytes, list, dict, tuple))
 _LONG = 8192
+
+
+def _several(count: int) -> InvalidParamsError:
+    """Why one call that holds several is not run: each result needs a call of its own in the chat."""
+    return InvalidParamsError(
+        f"Invalid JSON arguments: they are {count} objects", hint="Send each as a call of its own, with its own id."
+    )
+
+
+def _text(sent: Any) -> str:
+    """Arguments as they were sent, as JSON text."""
+    if isinstance(sent, str):
+        return sent
+    return "{}" if sent is None else json_text(sent)
 
 
 def _on_loop(

@@ -21,6 +21,7 @@ from toolcrib.definition.validation import output_check, validator_of
 from toolcrib.errors import CallError, DeadlineExceeded, DependencyMissingError, OutputMismatchError
 from toolcrib.execution import references
 from toolcrib.execution.cache import ResultCache, resources_changed
+from toolcrib.execution.copies import unshared
 from toolcrib.execution.keys import call_key
 from toolcrib.execution.limits import TimeLimit
 from toolcrib.execution.nesting import RunningTool, check_depth, current_call
@@ -156,7 +157,9 @@ class Pipeline:
         if not context:
             return self._nobody
         context = Context.of(context)
-        return context if context.services is not None else dataclasses.replace(context, services=self.registry.services)
+        if context.services is not None:
+            return context
+        return dataclasses.replace(context, services=self.registry.services)
 
     async def _remembered(self, call: ToolCall, facts: _Facts, seconds: float, parent: ToolCall | None) -> ToolResult:
         """The result of an earlier call, of one that is under way, or of this one."""
@@ -343,20 +346,3 @@ def _is_flat(schema: Mapping[str, Any]) -> bool:
 
 _SIMPLE_KEYWORDS = frozenset(("type", "properties", "required", "title", "description"))
 _SCALAR_TYPES = ("string", "integer", "number", "boolean", "null")
-
-
-def unshared(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """``arguments`` with lists and objects of their own, since a tool may change what it is given."""
-    if type(arguments) is not dict:
-        return arguments
-    for value in arguments.values():
-        kind = type(value)
-        if kind is dict or kind is list:
-            return {name: _unshared(value) for name, value in arguments.items()}
-    return arguments
-
-
-def _unshared(value: Any) -> Any:
-    if type(value) is dict:
-        return {key: _unshared(item) for key, item in value.items()}
-    return [_unshared(item) for item in value] if type(value) is list else value

@@ -138,12 +138,12 @@ class ToolRegistry:
         Raises:
             UnknownToolError: there is none; the hint names those most like it.
         """
-        tool = self._find(name)
+        tool = self.find(name)
         if tool is not None:
             return tool
         close = nearest(name, self._tools)
         hint = f"Did you mean {' or '.join(map(repr, close))}?" if close else "GET /tools lists what there is."
-        if (reason := self._why_absent(name)) is not None:
+        if (reason := self.why_absent(name)) is not None:
             hint = f"It is not listed: {reason}."
         raise UnknownToolError(f"Tool not found: {name}", hint=hint)
 
@@ -151,7 +151,12 @@ class ToolRegistry:
         """Ask ``why_absent`` for the reason when somebody names a tool that is not there, such as one switched off."""
         self._why_absent = why_absent
 
-    def _find(self, name: str) -> ToolDefinition | None:
+    def why_absent(self, name: str) -> str | None:
+        """Why there is no tool of that name, where that is known."""
+        return self._why_absent(name)
+
+    def find(self, name: str) -> ToolDefinition | None:
+        """As `resolve`, with None in place of the error."""
         return self._tools.get(name) or self._tools.get(self.actions.function(name) or "")
 
     def get_tool(self, name: str) -> BaseTool | None:
@@ -194,7 +199,7 @@ class ToolRegistry:
         from toolcrib.definition.invoke import invoke
         from toolcrib.definition.result import ToolResult
 
-        tool = self._find(name)
+        tool = self.find(name)
         if tool is None:
             return ToolResult.from_error(UnknownToolError(f"Tool not found: {name}")).to_dict()
         return invoke(tool, args, Context(services=self.services)).to_dict()

@@ -48,3 +48,16 @@ class Desk:
     def contents(self, path: str, *calls: Any, context: Any = None, workers: int = 8) -> list[dict[str, Any]]:
         """What the model reads of one batch."""
         return [json.loads(each["content"]) for each in self.messages(path, *calls, context=context, workers=workers)]
+
+
+def counting(desk: Desk, **facts: Any) -> list[Any]:
+    """A tool ``count`` that says how often it has run."""
+    calls: list[Any] = []
+
+    @desk.tool(**facts)
+    def count(x: int = 0) -> int:
+        """Counts."""
+        calls.append(x)
+        return len(calls)
+
+    return calls

@@ -129,7 +129,7 @@ class Workshop:
                 assert original.name == record.name
                 assert original.result is record.result
                 assert record.name != "send"
-            elif not record.cached and record.result.error_code not in ("invalid_params", "unknown_tool"):
+            elif not record.cached and record.result.error_code not in ("invalid_params", "truncated", "unknown_tool"):
                 done[record.name, int(json.loads(record.arguments)["n"])] += 1
         for (name, n), times in self.ran.items():
             if n < 100:

@@ -12,25 +12,12 @@ from typing import Any
 
 import pytest
 
-from tests.unit.execution.executing import PATHS, SLACK, Desk, sent
+from tests.unit.execution.executing import PATHS, SLACK, Desk, counting, sent
 from toolcrib import Context, ToolExecutor, ToolRegistry
 from toolcrib.errors import DefinitionError
 from toolcrib.execution.budgets import Run
 
 KEYS_OF_S1 = ["id", "type", "function", "result", "success", "skipped", "execution_time"]
-
-
-def counting(desk: Desk, **facts: Any) -> list[Any]:
-    """A tool ``count`` that says how often it has run."""
-    calls: list[Any] = []
-
-    @desk.tool(**facts)
-    def count(x: int = 0) -> int:
-        """Counts."""
-        calls.append(x)
-        return len(calls)
-
-    return calls
 
 
 def test_N008_the_executor_of_the_document() -> None:
@@ -89,29 +76,6 @@ def test_N013_N015_the_record_of_a_call(desk: Desk, path: str) -> None:
     assert (record["success"], record["skipped"], record["cached"]) == (True, False, False)
     assert isinstance(record["execution_time"], float)
     json.dumps(record)
-
-
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize(
-    ("call", "error"),
-    [
-        (sent("count", "{"), "Invalid JSON arguments"),
-        (sent("count", "[1]"), "Invalid JSON arguments: they are no object"),
-        (sent("count", {"x": "three"}), "x: expected integer"),
-        (sent("counts", {}), "Tool not found: counts"),
-        ({"id": "a"}, "Tool not found: "),
-        (None, "Tool not found: "),
-        ("count", "Tool not found: "),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_N013_N025_what_cannot_run_is_answered_all_the_same(desk: Desk, path: str, call: Any, error: str) -> None:
-    calls = counting(desk)
-    bad, good = desk.messages(path, call, sent("count", {"x": 1}, "b"))
-    assert json.loads(bad["content"])["error"].startswith(error)
-    assert json.loads(good["content"])["data"] == 1
-    assert len(calls) == 1
-    assert bad["tool_call_id"]
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -271,32 +235,6 @@ async def test_N021_what_was_read_while_a_write_ended_is_not_remembered(desk: De
 def test_a_tool_that_writes_cannot_be_declared_cacheable(desk: Desk) -> None:
     with pytest.raises(DefinitionError, match="would not be carried out"):
         counting(desk, effects="write", cache=True)
-
-
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("model_says", [{}, {"project_id": "forged"}])
-def test_N017_N019_injected_values_are_never_the_models(desk: Desk, path: str, model_says: Any) -> None:
-    seen: list[Any] = []
-    parameters = {"type": "object", "properties": {"path": {"type": "string"}}}
-    desk.tool(name="file_x", description="", parameters=parameters)(lambda arguments: seen.append(dict(arguments)))
-    desk.tool(name="multi_agent", description="", parameters={"type": "object"})(
-        lambda arguments: seen.append(dict(arguments))
-    )
-    context = {"model": "m", "project_id": "p", "temperature": 0.5}
-    desk.messages(path, sent("file_x", {"path": "a", **model_says}, "a"), context=context)
-    desk.messages(path, sent("multi_agent", {"_model": "forged"}, "b"), context=context)
-    desk.messages(path, sent("file_x", {"path": "b", **model_says}, "c"))
-    assert seen == [{"path": "a", "project_id": "p"}, {"_model": "m", "_project_id": "p"}, {"path": "b"}]
-
-
-def test_N018_further_values_of_the_context_can_be_injected(desk: Desk) -> None:
-    @desk.tool(injected={"temperature": "temperature", "groups": "groups"}, cache=False)
-    def asked(temperature: float = 0, groups: Any = ()) -> Any:
-        """Asked."""
-        return [temperature, list(groups)]
-
-    for context in ({"temperature": 0.5, "groups": ["a"]}, Context(groups=("a",), extra={"temperature": 0.5})):
-        assert desk.contents("sequential", sent("asked"), context=context)[0]["data"] == [0.5, ["a"]]
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -31,6 +31,27 @@ class Named(NamedTuple):
     repairs: tuple[str, ...] = ()
 
 
+class _Known(NamedTuple):
+    """The tools of one generation, by name, and their names by what these are without case and separators."""
+
+    generation: int
+    tools: Mapping[str, ToolDefinition]
+    folded: Mapping[str, list[str]]
+
+    def fitting(self, name: str) -> list[str]:
+        """The names of the tools that ``name`` may stand for, the surest rule that finds any deciding."""
+        rest = _cleaned(name)
+        bare = _PREFIX.sub("", rest, count=1) if _PREFIX.match(rest) else rest
+        for candidate in dict.fromkeys((rest, bare)):
+            if candidate in self.tools:
+                return [candidate]
+        for candidate in dict.fromkeys((rest, bare)):
+            found = list(dict.fromkeys(tool for key in _keys(candidate) for tool in self.folded.get(key, ())))
+            if found:
+                return found
+        return []
+
+
 class ToolNames:
     """Finds tools by the names that models use.
 
@@ -50,14 +71,13 @@ class ToolNames:
 
     def __init__(self, tools: Tools) -> None:
         self._registry = tools if isinstance(tools, ToolRegistry) else None
-        self._generation = -1
-        self._tools: Mapping[str, ToolDefinition] = {}
+        self._given: Mapping[str, ToolDefinition] = {}
         if isinstance(tools, Mapping):
-            self._tools = tools
+            self._given = tools
         elif self._registry is None:
-            self._tools = {tool.name: tool for tool in tools}
-        self._folded: dict[str, list[str]] | None = None
-        self.exact = self._registry.get if self._registry is not None else self._tools.get
+            self._given = {tool.name: tool for tool in tools}
+        self._known: _Known | None = None
+        self.exact = self._registry.find if self._registry is not None else self._given.get
 
     def find(self, name: str) -> Named | None:
         """The tool of that name; None where there is none, or more than one would fit."""
@@ -69,39 +89,41 @@ class ToolNames:
 
         One name repeated, with a single object, is that tool.
         """
-        self._index()
+        tools = self._index().tools
         name = _cleaned(name)
-        ways = _decompositions(name, self._tools)
+        ways = _decompositions(name, tools)
         if len(ways) != 1 or len(ways[0]) < 2:
             return None
         (names,) = ways
         if count == 1 and len(set(names)) == 1:
-            return [Named(self._tools[names[0]], ("name_normalised",))]
-        return [Named(self._tools[one], ("split_names",)) for one in names] if len(names) == count else None
+            return [Named(tools[names[0]], ("name_normalised",))]
+        return [Named(tools[one], ("split_names",)) for one in names] if len(names) == count else None
 
     def unknown(self, name: str) -> UnknownToolError:
         """The error for a name that `find` does not find."""
-        self._index()
+        known = self._index()
         shown = name if len(name) <= 100 else f"{name[:100]}…"
-        fitting = self._fitting(name[:_LONGEST])
+        if self._registry is not None and (reason := self._registry.why_absent(name)) is not None:
+            return UnknownToolError(f"Tool not found: {shown}", hint=f"It is not listed: {reason}.")
+        fitting = known.fitting(name[:_LONGEST])
         if len(fitting) > 1:
             listed = " or ".join(map(repr, fitting))
             return UnknownToolError(f"{shown!r} may be {listed}", hint="Send one of these names exactly.")
-        close = nearest(_PREFIX.sub("", _cleaned(name))[:128], self._tools)
+        close = nearest(_PREFIX.sub("", _cleaned(name))[:128], known.tools)
         meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-        names = list(self._tools)
+        names = list(known.tools)
         more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
         hint = f"There are: {', '.join(names[:_MOST_SHOWN])}{more}." if names else "There are no tools in this turn."
-        text = f"Tool not found: {shown}" if name.strip() else "The call names no tool"
+        text = f"Tool not found: {shown}" if name.strip() else "Tool not found: the call names none"
         return UnknownToolError(f"{text}.{meant}" if meant else text, hint=hint)
 
     def _normalised(self, name: str) -> Named | None:
         if len(name) > _LONGEST:
             return None
-        self._index()
-        if name in self._tools:
-            return Named(self._tools[name])
-        fitting = self._fitting(name)
+        known = self._index()
+        if name in known.tools:
+            return Named(known.tools[name])
+        fitting = known.fitting(name)
         if len(fitting) != 1:
             return None
         (found,) = fitting
@@ -110,35 +132,23 @@ class ToolNames:
         repairs = ["name_prefix"] if bare != rest and _PREFIX.match(rest) else []
         if bare not in (found, alias(found)) or (rest != name and not repairs):
             repairs.append("name_normalised")
-        return Named(self._tools[found], tuple(repairs))
+        return Named(known.tools[found], tuple(repairs))
 
-    def _fitting(self, name: str) -> list[str]:
-        """The names of the tools that ``name`` may stand for, the surest rule that finds any deciding."""
-        folded = self._folded or {}
-        rest = _cleaned(name)
-        bare = _PREFIX.sub("", rest, count=1) if _PREFIX.match(rest) else rest
-        for candidate in dict.fromkeys((rest, bare)):
-            if candidate in self._tools:
-                return [candidate]
-        for candidate in dict.fromkeys((rest, bare)):
-            found = list(dict.fromkeys(tool for key in _keys(candidate) for tool in folded.get(key, ())))
-            if found:
-                return found
-        return []
+    def _index(self) -> _Known:
+        known = self._known
+        generation = self._registry.generation if self._registry is not None else 0
+        if known is None or known.generation != generation:
+            given = self._given if self._registry is None else {tool.name: tool for tool in self._registry}
+            known = self._known = _Known(generation, given, _folded(given))
+        return known
 
-    def _index(self) -> None:
-        registry = self._registry
-        if registry is not None and self._generation != registry.generation:
-            self._generation = registry.generation
-            self._tools = {tool.name: tool for tool in registry}
-            self._folded = None
-        if self._folded is not None:
-            return
-        folded: dict[str, list[str]] = {}
-        for name in self._tools:
-            for key in {*_keys(name), *_keys(alias(name))}:
-                folded.setdefault(key, []).append(name)
-        self._folded = folded
+
+def _folded(names: Iterable[str]) -> dict[str, list[str]]:
+    folded: dict[str, list[str]] = {}
+    for name in names:
+        for key in {*_keys(name), *_keys(alias(name))}:
+            folded.setdefault(key, []).append(name)
+    return folded
 
 
 def _cleaned(name: str) -> str:

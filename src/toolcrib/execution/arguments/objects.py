@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from toolcrib.execution.arguments import strict
@@ -63,8 +64,8 @@ def read(sent: Any) -> Objects:
 
 def _objects_of(value: Any, repairs: list[str], depth: int, cut: bool = False) -> Objects:
     """The objects that a decoded value stands for."""
-    if isinstance(value, dict):
-        return Objects([value], repairs, cut)
+    if isinstance(value, Mapping):
+        return Objects([value if isinstance(value, dict) else dict(value)], repairs, cut)
     if value is None or value == []:
         return Objects([{}], repairs, cut)
     if isinstance(value, str):
@@ -77,7 +78,7 @@ def _objects_of(value: Any, repairs: list[str], depth: int, cut: bool = False) -
     if isinstance(value, list) and all(isinstance(one, dict) for one in value):
         return Objects(value, _joined(repairs, ["split"]), cut)
     kind = {list: "an array", bool: "a boolean", int: "a number", float: "a number"}.get(type(value), "no JSON value")
-    raise Malformed(f"one object belongs there, and it is {kind}")
+    raise Malformed(f"they are no object but {kind}")
 
 
 def _read_text(text: str, depth: int) -> Objects:

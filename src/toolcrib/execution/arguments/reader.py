@@ -18,6 +18,7 @@ from toolcrib.execution.arguments.names import Named, ToolNames, Tools
 from toolcrib.execution.arguments.objects import Objects, read
 from toolcrib.execution.arguments.records import ParsedCall, ParsedCalls, RefusedCall
 from toolcrib.execution.arguments.strict import CutOff, Malformed
+from toolcrib.execution.copies import unshared
 
 CUT_REASONS = frozenset(
     [
@@ -100,6 +101,17 @@ class CallReader:
                 outcomes.extend(self._native(call, own[place], place, ids, cut=place == last))
         return ParsedCalls(tuple(outcomes), self._without_echo(text, outcomes) if text else text)
 
+    def read(self, call: Any) -> list[Outcome]:
+        """The outcomes of one entry of ``tool_calls``, whose id stays as it was sent: most often one.
+
+        Args:
+            call: the entry, in any provider's form; what is nothing of the kind is refused.
+        """
+        ids = CallIds()
+        call_id = ids.own(call.get("id") if type(call) is dict or isinstance(call, Mapping) else None)
+        quick = self._quick(call, call_id, 0)
+        return [quick] if quick is not None else list(self._native(call, call_id, 0, ids, cut=False))
+
     def _quick(self, call: Any, call_id: str, place: int) -> Outcome | None:
         """The outcome where name and JSON are in order, else None; it decides nothing that `_native` would not."""
         try:
@@ -123,13 +135,13 @@ class CallReader:
 
     def _native(self, call: Any, call_id: str, place: int, ids: CallIds, *, cut: bool) -> Iterator[Outcome]:
         """The outcomes of one entry of ``tool_calls``: most often one."""
-        name, sent = _name_and_arguments(call)
+        name, sent = name_and_arguments(call)
         if cut:
             yield RefusedCall(call_id, name, _last_of_cut_answer(), sent, place)
             return
         named = self._names.find(name)
         try:
-            objects = read(sent) if type(sent) is not dict else Objects([sent], [])
+            objects = read(sent) if type(sent) is not dict else Objects([unshared(sent)], [])
         except (CutOff, Malformed) as problem:
             error = self._names.unknown(name) if named is None and isinstance(problem, Malformed) else None
             yield RefusedCall(call_id, name, error or _unreadable(name, sent, problem), sent, place)
@@ -253,7 +265,7 @@ def _parts(message: Mapping[str, Any]) -> tuple[str, list[Any]]:
     return "".join(texts), calls
 
 
-def _name_and_arguments(call: Any) -> tuple[str, Any]:
+def name_and_arguments(call: Any) -> tuple[str, Any]:
     """Name and arguments of an entry of ``tool_calls``."""
     if not isinstance(call, Mapping):
         return "", call
@@ -294,10 +306,7 @@ def _unreadable(name: str, sent: Any, problem: CutOff | Malformed) -> ToolcribEr
     """The error for arguments that are no JSON, or not all of it."""
     if isinstance(problem, CutOff):
         where = f" after {len(sent)} characters" if isinstance(sent, str) else ""
-        return TruncatedCallError(
-            f"The arguments of {name or 'the call'} were cut off{where}: their JSON does not end", hint=_CUT_HINT
-        )
+        return TruncatedCallError(f"Invalid JSON arguments: they were cut off{where}", hint=_CUT_HINT)
     return InvalidParamsError(
-        f"The arguments of {name or 'the call'} cannot be read as JSON: {problem}",
-        hint="Send them again as one JSON object.",
+        f"Invalid JSON arguments: {problem}", hint=f"Send those of {name or 'the call'} again as one JSON object."
     )

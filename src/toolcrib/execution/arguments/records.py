@@ -9,6 +9,7 @@ from toolcrib.definition.context import Context
 from toolcrib.definition.result import ToolResult
 from toolcrib.definition.tool import ToolDefinition
 from toolcrib.errors import ToolcribError, TruncatedCallError, UnknownToolError
+from toolcrib.execution.copies import unshared
 
 Kind = Literal["invalid_arguments", "truncated", "unknown_tool"]
 
@@ -33,8 +34,10 @@ class ParsedCall(NamedTuple):
     place: int | None = None
 
     def to_call(self, context: Context) -> ToolCall:
-        """The call as the pipeline takes it."""
-        return ToolCall(self.tool, self.arguments, context, self.id, list(self.repairs))
+        """The call as the pipeline takes it; what a tool does to its arguments does not show here."""
+        call = ToolCall(self.tool, self.arguments, context, self.id, list(self.repairs))
+        call.values = dict(unshared(self.values))
+        return call
 
 
 class RefusedCall(NamedTuple):
