@@ -188,11 +188,15 @@ class Crib:
 
         Raises:
             UnknownToolError: there is no such tool.
-            CallError: it did not start.
+            CallError: it did not start, or lacks what a call of it needs.
         """
         tool = self.registry.resolve(name)
         if tool.runtime == "local":
             await self.supervisor.start_tool(name)
+        elif tool.runtime in ("remote", "docker"):
+            from toolcrib.runtime.remote import check_callable
+
+            check_callable(tool)
         return self.status(tool)
 
     async def stop_tool(self, name: str) -> ToolStatus:

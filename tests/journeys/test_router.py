@@ -182,6 +182,14 @@ def test_E073_a_tool_killed_from_outside_is_seen_and_started_again(service: Serv
     assert run(service, "pid")["result"]["pid"] != first
 
 
+def test_E073_a_call_at_once_after_kill_9_is_answered(service: Service) -> None:
+    pids = {run(service, "pid")["result"]["pid"]}
+    for _ in range(5):
+        os.kill(max(pids, key=is_alive), signal.SIGKILL)
+        pids.add(run(service, "pid")["result"]["pid"])
+    assert len(pids) == 6
+
+
 def test_T015_a_broken_registry_keeps_the_last_good_one_and_names_the_line(service: Service) -> None:
     registry = service.project / "registry.json"
     registry.write_text('{"tools": [\n  {"tool_id": "pid", "category": "renamed"}\n]}', encoding="utf-8")

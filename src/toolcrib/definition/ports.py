@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 class Runner(Protocol):
-    """Carries out calls of the tools that live in one kind of place."""
+    """Carries out calls of the tools that live in one kind of place.
+
+    A runner whose attribute ``keeps_deadline`` is true ends every call at its deadline itself, with `DeadlineExceeded`;
+    the pipeline then sets no second timer. A runner without that attribute is cancelled at the deadline.
+    """
 
     async def run(self, call: ToolCall, deadline: Deadline) -> ToolResult:
         """Run one call and return its one result.

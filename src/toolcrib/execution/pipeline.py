@@ -17,6 +17,7 @@ from toolcrib.definition.tool import ToolDefinition
 from toolcrib.definition.validation import output_check, validate
 from toolcrib.errors import CallError, DeadlineExceeded, DependencyMissingError, OutputMismatchError
 from toolcrib.execution import references
+from toolcrib.execution.notes import noted
 from toolcrib.registry.registry import ToolRegistry
 
 logger = logging.getLogger("toolcrib.execution")
@@ -140,18 +141,19 @@ class Pipeline:
             return result
         facts = self._facts_of(tool)
         if facts.output_problems is not None and (problems := facts.output_problems(result.data)):
-            self._mismatch(tool, "; ".join(problems))
+            result = noted(result, self._mismatch(tool, "; ".join(problems)))
         if as_references and facts.binary_outputs:
             result.data = await asyncio.to_thread(
                 references.to_references, result.data, facts.binary_outputs, self._artifacts(), tool.name
             )
         return result
 
-    def _mismatch(self, tool: ToolDefinition, problems: str) -> None:
+    def _mismatch(self, tool: ToolDefinition, problems: str) -> str:
         text = f"The answer of '{tool.name}' does not fit its output schema: {problems}"
         if self._output_validation == "error":
             raise OutputMismatchError(text, hint="Correct the tool or its output_schema.")
         logger.warning("%s", text)
+        return f"output does not fit its schema: {problems}"
 
     def _facts_of(self, tool: ToolDefinition) -> _Facts:
         facts = self._facts.get(tool.name)

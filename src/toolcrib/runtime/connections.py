@@ -139,7 +139,8 @@ class ConnectionPool:
         except BaseException as error:
             turn.end()
             if isinstance(error, OSError):
-                raise ConnectionLost(f"no connection to port {port}: {error.strerror or error}") from error
+                reason = f"no connection to port {port}: {error.strerror or error}"
+                raise ConnectionLost(reason, silent=True, unread=True) from error
             raise
         connection.when_answering = turn.end
         loop.call_later(OPENING_SECONDS, turn.end)

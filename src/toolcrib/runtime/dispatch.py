@@ -22,6 +22,7 @@ from toolcrib.errors import (
 from toolcrib.runtime.connections import ConnectionPool
 from toolcrib.runtime.credentials import secret
 from toolcrib.runtime.http1 import Answer, BodyTooLarge, ConnectionLost, InvalidAnswer
+from toolcrib.runtime.logs import where_its_log_is
 from toolcrib.runtime.status import Endpoint
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ ENVELOPE = frozenset({"status", "result", "error", "error_code", "hint"})
 class Dispatcher:
     """Sends calls to tools that run and turns what they answer into results.
 
-    Nothing is retried that may have been carried out. The one exception: an idempotent tool whose kept connection turns
-    out to be closed before a byte of an answer came is asked again, once, on a new connection.
+    Nothing is retried that may have been carried out, unless a repetition does no harm: a tool that is idempotent or
+    changes nothing, whose kept connection turns out to be closed before a byte of an answer came, is asked again, once,
+    on a new connection.
 
     Args:
         settings: ``response_limit`` bounds an answer's body.
@@ -107,7 +109,7 @@ class Dispatcher:
                     port, method, target, headers=headers, body=body, limit=limit, seconds=deadline.remaining()
                 )
             except ConnectionLost as lost:
-                if not (lost.retriable and tool.idempotent):
+                if not (lost.retriable and is_repeatable(tool)):
                     raise
             return await self._pool.request(
                 port, method, target, headers=headers, body=body, limit=limit, seconds=deadline.remaining(), fresh=True
@@ -125,11 +127,12 @@ class Dispatcher:
         except ConnectionLost as error:
             raise UpstreamError(
                 f"Tool {tool.name!r} closed the connection before it had answered: {error}",
-                hint="Its log may say why; the call may have been carried out.",
+                hint=f"{carried_out(error)} {where_its_log_is(tool.name)}.",
             ) from error
         except InvalidAnswer as error:
             raise UpstreamError(
-                f"Tool {tool.name!r} answered with something that is not HTTP: {error}", hint="Its log may say why."
+                f"Tool {tool.name!r} answered with something that is not HTTP: {error}",
+                hint=f"{where_its_log_is(tool.name)}.",
             ) from error
 
 
@@ -140,12 +143,9 @@ def interpret(answer: Answer, tool: ToolDefinition, endpoint: Endpoint) -> ToolR
         if not answer.body and status in (204, 205):
             return ToolResult(True, None)
         try:
-            value = from_json(answer.body)
+            value = from_json(answer.body, allow_inf_nan=False)
         except ValueError:
-            raise UpstreamError(
-                f"Tool {tool.name!r} answered with something that is not JSON: {_excerpt(answer)}",
-                hint="A tool answers with JSON: its bare result, or status, result and error.",
-            ) from None
+            raise _not_json(answer, tool) from None
         return _result(value)
     try:
         value = from_json(answer.body)
@@ -159,7 +159,7 @@ def interpret(answer: Answer, tool: ToolDefinition, endpoint: Endpoint) -> ToolR
             "\n".join(_fault(item) for item in detail) or f"Tool {tool.name!r} refused the parameters",
             hint="Correct the parameters; GET /tools shows the tool's input_schema.",
         )
-    text = detail if isinstance(detail, str) else _excerpt(answer)
+    text = _said(value) or _excerpt(answer)
     if status in (404, 405) and text in ("Not Found", "Method Not Allowed"):
         raise UpstreamError(
             f"Tool {tool.name!r} has no {endpoint.method} {urlsplit(endpoint.url).path}: it answered {status} {text}",
@@ -173,7 +173,49 @@ def interpret(answer: Answer, tool: ToolDefinition, endpoint: Endpoint) -> ToolR
             f"Tool {tool.name!r} answered {status} with a redirect to {place!r}, which is not followed",
             hint="Correct endpoint in the tool's tool.toml.",
         )
-    raise UpstreamError(f"Tool {tool.name!r} failed with HTTP status {status}: {text}", hint="Its log may say why.")
+    raise UpstreamError(
+        f"Tool {tool.name!r} failed with HTTP status {status}: {text}", hint=f"{where_its_log_is(tool.name)}."
+    )
+
+
+def is_repeatable(tool: ToolDefinition) -> bool:
+    """Whether a call may be carried out twice where nobody knows whether it was carried out once."""
+    return tool.idempotent or tool.effects in ("none", "read")
+
+
+def carried_out(lost: ConnectionLost) -> str:
+    """What is known of a call whose connection was lost."""
+    return "The call was not carried out." if lost.unread else "The call may have been carried out."
+
+
+def _not_json(answer: Answer, tool: ToolDefinition) -> UpstreamError:
+    try:
+        from_json(answer.body)
+    except ValueError:
+        return UpstreamError(
+            f"Tool {tool.name!r} answered with something that is not JSON: {_excerpt(answer)}",
+            hint="A tool answers with JSON: its bare result, or status, result and error.",
+        )
+    return UpstreamError(
+        f"Tool {tool.name!r} answered with NaN or Infinity, which is not JSON: {_excerpt(answer)}",
+        hint="The call was carried out. Let the tool answer null or a text where it has no number, for which Python's "
+        "json.dumps(…, allow_nan=False) helps.",
+    )
+
+
+def _said(value: Any) -> str | None:
+    """The text of an error in one of the forms that servers use; None where it has another."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, dict):
+        return None
+    for key in ("detail", "error", "message", "title"):
+        said = value.get(key)
+        if isinstance(said, dict):
+            said = said.get("message")
+        if isinstance(said, str) and said.strip():
+            return said
+    return None
 
 
 def _is_envelope(value: object) -> bool:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections import deque
@@ -178,21 +179,27 @@ def not_running(tool_id: str, cause: str) -> str:
 
 
 def find_uv(tool_id: str) -> Path:
-    """The uv beside this Python, else the one on PATH.
+    """The uv that prepares tools' environments.
 
     Raises:
         DependencyMissingError: there is none.
     """
-    beside = Path(sys.executable).with_name("uv")
-    if os.access(beside, os.X_OK):
-        return beside
-    found = shutil.which("uv")
-    if found is None:
+    path = uv_program()
+    if path is None:
         raise DependencyMissingError(
             not_running(tool_id, "it needs uv, which is not installed"),
             hint='Install it: pip install "toolcrib[serve]", or see https://docs.astral.sh/uv/',
         )
-    return Path(found).absolute()
+    return path
+
+
+def uv_program() -> Path | None:
+    """The uv beside this Python, else the one on PATH."""
+    beside = Path(sys.executable).with_name("uv")
+    if os.access(beside, os.X_OK):
+        return beside
+    found = shutil.which("uv")
+    return None if found is None else Path(found).absolute()
 
 
 async def _build_script(uv: Path, tool_id: str, requirements: Requirements, progress: Progress) -> Path:
@@ -270,6 +277,11 @@ def _failed(tool_id: str, cause: str, lines: list[str], directory: Path) -> Call
         text += "\n" + "\n".join(lines)
     return StartFailedError(
         text,
-        hint=f"A first start needs the network, or a cache that has what the tool needs. Try it: cd {directory}; "
-        "uv run main.py --port 8002",
+        hint="A first start needs the network, or a cache that has what the tool needs. "
+        f"Try it: {by_hand_command(directory, 8002)}",
     )
+
+
+def by_hand_command(directory: Path, port: int) -> str:
+    """What a person pastes into a shell to run a tool by hand."""
+    return f"cd {shlex.quote(str(directory))} && uv run main.py --port {port}"

@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,10 +20,10 @@ from toolcrib.errors import StartFailedError
 from toolcrib.runtime import adoption
 from toolcrib.runtime.adoption import ManualProcess
 from toolcrib.runtime.connections import ConnectionPool
-from toolcrib.runtime.environment import LAUNCH_VARIABLES, Environments, find_uv, not_running
+from toolcrib.runtime.environment import LAUNCH_VARIABLES, Environments, by_hand_command, find_uv, not_running
 from toolcrib.runtime.guard_process import GuardProcess
 from toolcrib.runtime.health import NotHealthyError, exit_text, wait_until_healthy
-from toolcrib.runtime.logs import ToolLog
+from toolcrib.runtime.logs import ToolLog, where_its_log_is
 from toolcrib.runtime.ports import NoPortError, PortAllocator, can_bind, holder_of
 from toolcrib.runtime.process import ExitWatch, ToolProcess, base_environment, end_group, kill_marked
 from toolcrib.runtime.records import TOKEN_VARIABLE, ProcessRecord, ProcessRecords, boot_id
@@ -61,6 +62,14 @@ class Services:
     slots: asyncio.Semaphore
 
 
+class Cause(Enum):
+    """Why a start failed, as far as the remedy depends on it."""
+
+    ENDED = "its program ended"
+    UNHEALTHY = "it did not become healthy"
+    PORT = "another program has its port"
+
+
 class Generation(Protocol):
     """A running process that answers for a tool, whoever started it.
 
@@ -79,6 +88,10 @@ class Generation(Protocol):
     started_at: float
     ended: asyncio.Future[str]
     last_lines: list[str]
+
+    def is_ending(self) -> bool:
+        """Whether the process has ended or is about to, asked of the system."""
+        ...
 
     async def finish(self, grace: float) -> None:
         """End the process and everything it began, and give back what it held."""
@@ -111,7 +124,7 @@ class OwnGeneration:
         log.begin(command_of(port), secrets=hidden)
         self.process = ToolProcess([*argv, "--port", str(port)], directory, variables, log.write)
         self.pid = self.process.pid
-        services.guard.add(self.pid, self.process.started)
+        services.guard.add(self.pid, self.process.started, f"{TOKEN_VARIABLE}={self.token}")
         self._record = ProcessRecord(tool.name, self.pid, self.process.started, boot_id(), port, self.token)
         with contextlib.suppress(OSError):
             services.records.write(self._record)
@@ -131,6 +144,10 @@ class OwnGeneration:
         self.last_lines = self._log.tail(LOG_LINES)
         self._log.note(f"the process {text}")
         self.ended.set_result(text)
+
+    def is_ending(self) -> bool:
+        """Whether the process has ended or is about to."""
+        return self.process.is_ending()
 
     async def finish(self, grace: float) -> None:
         """End the group, and what left it; free the port, the record and the log."""
@@ -159,6 +176,10 @@ class AdoptedGeneration:
         self.last_lines: list[str] = []
         self._manual = manual
         self._watch = ExitWatch(manual.pid, lambda: self.ended.set_result("ended, having been started by hand"))
+
+    def is_ending(self) -> bool:
+        """Whether the process has ended or is about to."""
+        return self._watch.is_ending()
 
     async def finish(self, grace: float) -> None:
         """End it all the same: somebody asked for that."""
@@ -200,7 +221,7 @@ async def launch(
             services.ports.release(port)
             log.close()
             if isinstance(error, OSError):
-                raise start_failed(tool, f"it could not be started: {error}", log, port) from error
+                raise start_failed(tool, f"it could not be started: {error}", log, port, Cause.ENDED) from error
             raise
         try:
             await wait_until_healthy(
@@ -215,10 +236,10 @@ async def launch(
             tried.append(port)
             if taken and len(tried) <= PORT_RETRIES:
                 continue
-            cause = str(error)
+            text, cause = str(error), Cause.ENDED if exited else Cause.UNHEALTHY
             if taken or not can_bind(port):
-                cause += f"; {await asyncio.to_thread(holder_of, port)}"
-            raise start_failed(tool, cause, log, port) from None
+                text, cause = f"{text}; {await asyncio.to_thread(holder_of, port)}", Cause.PORT
+            raise start_failed(tool, text, log, port, cause) from None
         return generation
 
 
@@ -253,18 +274,27 @@ def _port_was_taken(generation: OwnGeneration) -> bool:
     return not can_bind(generation.port)
 
 
-def start_failed(tool: ToolDefinition, cause: str, log: ToolLog, port: int) -> StartFailedError:
-    """The error of a failed start: S2's sentence, the cause, the log's end, S2's three remedies (DESIGN §11.9)."""
+def start_failed(tool: ToolDefinition, text: str, log: ToolLog, port: int, cause: Cause) -> StartFailedError:
+    """The error of a failed start: S2's sentence, the cause, the log's end, S2's three remedies (DESIGN §11.9).
+
+    The remedies stay in S2's order; what helps against this cause is said first.
+    """
     lines = log.tail(LOG_LINES)
-    text = not_running(tool.name, cause)
+    text = not_running(tool.name, text)
     if lines:
         text += "\nThe last lines of its log:\n" + "\n".join(lines)
-    directory = deployment_of(tool)[1]
-    return StartFailedError(
-        text,
-        hint=f"1. Look at its state: GET /tools. 2. Start it by hand: cd {directory}; {command_of(port)}. "
-        f"3. See whether port {port} is taken. Its log: {log.shown}",
-    )
+    look = "1. Look at its state: GET /tools."
+    by_hand = f"2. Start it by hand: {by_hand_command(deployment_of(tool)[1], port)}"
+    if cause is Cause.PORT:
+        hint = f"Another program has its port: end that one, or start the tool on another. {look} {by_hand}. "
+        hint += f"3. See whether port {port} is taken."
+    elif cause is Cause.ENDED:
+        hint = "Its program ended by itself; " + ("the end of its log is above. " if lines else "it printed nothing. ")
+        hint += f"{look} {by_hand}, and see what it prints. 3. Its port {port} is not taken."
+    else:
+        hint = f"Its program ran, but was not ready in time; start_timeout in tool.toml allows more. {look} {by_hand}, "
+        hint += f"and ask it GET /health. 3. Port {port} is not taken by another program."
+    return StartFailedError(text, hint=f"{hint} {where_its_log_is(tool.name)}, {log.shown}")
 
 
 def deployment_of(tool: ToolDefinition) -> tuple[Deployment, Path]:
@@ -283,6 +313,15 @@ def deployment_of(tool: ToolDefinition) -> tuple[Deployment, Path]:
 def command_of(port: int) -> str:
     """What a person types to run a tool on a port."""
     return f"uv run main.py --port {port}"
+
+
+def is_same_process(one: Deployment, other: Deployment) -> bool:
+    """Whether a process that was started for one deployment serves another: what it was given at its start is the same.
+
+    Timeouts, the path and method of its endpoint and its credentials are read at each call.
+    """
+    facts = [(it.directory, it.launch, frozenset(it.environment), it.options.get("revision")) for it in (one, other)]
+    return facts[0] == facts[1]
 
 
 def _is_secret(name: str, value: str) -> bool:

@@ -52,13 +52,19 @@ class GuardProcess:
         assert self._popen.stdin is not None
         os.set_blocking(self._popen.stdin.fileno(), False)
         self._watch = ExitWatch(self._popen.pid, self._ended)
-        for group, started in self._groups.items():
-            self._tell(f"+ {group} {started}\n")
+        for line in self._groups.values():
+            self._tell(line)
 
-    def add(self, group: int, started: str) -> None:
-        """A process group exists from now on."""
-        self._groups[group] = started
-        self._tell(f"+ {group} {started}\n")
+    def add(self, group: int, started: str, mark: str = "") -> None:
+        """A process group exists from now on.
+
+        Args:
+            group: its number, which is its leader's process id.
+            started: when its leader began (see `guard.start_time`).
+            mark: a ``NAME=VALUE`` in its processes' environment, without spaces.
+        """
+        self._groups[group] = f"+ {group} {started} {mark}\n"
+        self._tell(self._groups[group])
 
     def remove(self, group: int) -> None:
         """A process group is gone."""

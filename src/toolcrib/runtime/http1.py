@@ -28,11 +28,17 @@ class ConnectionLost(Exception):
     Attributes:
         retriable: whether not a byte of an answer came on a connection that had been kept from an earlier request, so
             that the other side most likely closed it before the request arrived.
+        silent: whether not a byte of an answer came.
+        unread: whether, besides, the system says that the other side has not read the whole request: nobody listened,
+            or the connection was reset. A socket that is closed while it holds unread bytes, or that gets some after it
+            was closed, resets its connection; one that was read empty closes it in order.
     """
 
-    def __init__(self, reason: str, *, retriable: bool = False) -> None:
+    def __init__(self, reason: str, *, retriable: bool = False, silent: bool = False, unread: bool = False) -> None:
         super().__init__(reason)
         self.retriable = retriable
+        self.silent = silent
+        self.unread = unread
 
 
 class BodyTooLarge(Exception):
@@ -76,6 +82,7 @@ class Connection(asyncio.Protocol):
         self._limit = 0
         self._keep = True
         self._received = False
+        self._was_reset = False
         self._comes_in_pieces = False
         self.when_answering: Callable[[], None] | None = None
         self.uses = 0
@@ -110,13 +117,19 @@ class Connection(asyncio.Protocol):
         """No more bytes will come; close."""
         if self._answer is not None and self._wanted is None and not self._chunked:
             self._finish()
+        # A connection that was closed before it got the request is reset after its end, and read() only tells the end.
+        self._was_reset = self._socket is not None and bool(self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is closed."""
         self.closed = True
         self._notice_answering()
-        self._fail(ConnectionLost(str(exc or "closed"), retriable=self.uses > 1 and not self._received))
+        silent = not self._received
+        unread = silent and (self._was_reset or isinstance(exc, ConnectionResetError | BrokenPipeError))
+        self._fail(
+            ConnectionLost(str(exc or "closed"), retriable=self.uses > 1 and silent, silent=silent, unread=unread)
+        )
 
     # What the pool calls.
 
@@ -142,7 +155,7 @@ class Connection(asyncio.Protocol):
         self._received = False
         self._waiter = self._loop.create_future()
         if self.closed:
-            raise ConnectionLost("closed", retriable=self.uses > 1)
+            raise ConnectionLost("closed", retriable=self.uses > 1, silent=True, unread=True)
         if len(body) < WHOLE:
             self._transport.write(head + body)
         else:

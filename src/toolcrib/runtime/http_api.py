@@ -26,6 +26,15 @@ def is_http_api(tool: ToolDefinition) -> bool:
     return tool.deployment is not None and OPTION in tool.deployment.options
 
 
+def check_credentials(tool: ToolDefinition) -> None:
+    """Make sure that the credentials of an API's operation are there.
+
+    Raises:
+        DependencyMissingError: one is not; the text names it.
+    """
+    sign(tool, _operation(tool)[0]["credentials"])
+
+
 class HttpApiRunner:
     """A `Runner` for tools whose deployment says what to send to which API.
 

@@ -90,7 +90,7 @@ def _patience(answer: ApiAnswer) -> str:
 def _detail(answer: ApiAnswer) -> str:
     """The words of a problem document (RFC 9457), or the beginning of what was sent."""
     content_type = answer.headers.get("content-type", "")
-    if content_type and kind_of(content_type) == "json":
+    if (kind_of(content_type) if content_type else _guessed(answer.body)) == "json":
         try:
             value = json.loads(answer.body)
         except (ValueError, RecursionError):

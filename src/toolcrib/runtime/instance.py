@@ -15,6 +15,7 @@ from toolcrib.definition.deployment import Deployment
 from toolcrib.definition.tool import ToolDefinition
 from toolcrib.errors import CallError, DeadlineExceeded, NotRunningError, StartFailedError
 from toolcrib.runtime import adoption
+from toolcrib.runtime.backoff import Backoff
 from toolcrib.runtime.environment import not_running
 from toolcrib.runtime.generation import (
     AdoptedGeneration,
@@ -23,15 +24,17 @@ from toolcrib.runtime.generation import (
     command_of,
     deployment_of,
     fingerprint,
+    is_same_process,
     launch,
 )
-from toolcrib.runtime.logs import ToolLog
+from toolcrib.runtime.logs import ToolLog, where_its_log_is
 from toolcrib.runtime.ports import LOOPBACK
 from toolcrib.runtime.status import Endpoint, Lifecycle, ToolStatus, check
 
 logger = logging.getLogger("toolcrib.runtime")
 
 STARTS_PER_CALL = 3
+LOOK_SECONDS = 2.0
 
 Progress = Callable[[str], None]
 _T = TypeVar("_T")
@@ -47,12 +50,22 @@ class Instance:
     Args:
         tool: a local tool.
         services: what tools share.
+
+    Attributes:
+        tool: as defined now.
+        in_flight: calls being answered.
+        lifecycle: where it is in its life.
+        stopped: the process that was last asked to end, by whoever.
+        backoff: how long its starts pause because they fail.
+        log: what its processes write.
     """
 
     def __init__(self, tool: ToolDefinition, services: Services) -> None:
         self.tool = tool
         self.in_flight = 0
         self.lifecycle = Lifecycle.INACTIVE
+        self.stopped: Generation | None = None
+        self.backoff = Backoff()
         self._closed: str | None = None
         self._services = services
         self._reason: str | None = None
@@ -60,6 +73,8 @@ class Instance:
         self._endpoint: Endpoint | None = None
         self._preferred: int | None = None
         self._fingerprint: object = None
+        self._tried: object = None
+        self._looked = 0.0
         self._admitting = 0
         self._starting: asyncio.Task[CallError | None] | None = None
         self._stopping: asyncio.Task[None] | None = None
@@ -118,7 +133,12 @@ class Instance:
         self._admitting += 1
         try:
             starts = 0
-            while self.lifecycle is not Lifecycle.ACTIVE:
+            while True:
+                if self.lifecycle is Lifecycle.ACTIVE and self._generation is not None:
+                    if not self._generation.is_ending():
+                        break
+                    await self._wait(self._generation.ended, deadline)
+                    continue
                 if self._closed is not None:
                     raise NotRunningError(
                         not_running(self.tool.name, self._closed), hint="GET /tools shows which tools there are now."
@@ -129,8 +149,12 @@ class Instance:
                 if starts == STARTS_PER_CALL:
                     raise StartFailedError(
                         not_running(self.tool.name, f"each time it had started it {self._reason}"),
-                        hint=f"Its log says why: {self.log.shown}",
+                        hint=f"{where_its_log_is(self.tool.name)}, {self.log.shown}",
                     )
+                if start and self._starting is None and self._is_paused():
+                    if await self._adopt_now_and_then():
+                        continue
+                    raise self._put_off()
                 starts += 1
                 if start or self._starting is not None:
                     error = await self._wait(self.start(), deadline)
@@ -141,7 +165,6 @@ class Instance:
                         f"Tool {self.tool.name!r} is not running or has no active endpoint",
                         hint=f"Start it: POST /tools/{self.tool.name}/start, or set TOOLCRIB_AUTO_START=true.",
                     )
-            assert self._generation is not None
             self.in_flight += 1
             return self._generation
         finally:
@@ -154,7 +177,32 @@ class Instance:
         if self.in_flight == 0 and self._drained is not None:
             self._drained.set()
 
-    async def _wait(self, task: asyncio.Task[_T], deadline: Deadline) -> _T:
+    def _is_paused(self) -> bool:
+        if self.backoff.remaining() and fingerprint(deployment_of(self.tool)[1]) != self._tried:
+            self.backoff.reset()
+        return self.backoff.remaining() > 0
+
+    async def _adopt_now_and_then(self) -> bool:
+        """While starts pause somebody may start it by hand, as the error says; a look reads every process."""
+        now = asyncio.get_running_loop().time()
+        if now - self._looked < LOOK_SECONDS:
+            return False
+        self._looked = now
+        return await self.adopt()
+
+    def _put_off(self) -> CallError:
+        """The last failure, and when the next try may be."""
+        assert self.backoff.error is not None
+        error = copy.copy(self.backoff.error)
+        first, *rest = str(error).split("\n")
+        wait = f"{self.backoff.remaining():.1f} s"
+        error.args = ("\n".join([f"{first}; starts fail one after another, so the next try is in {wait}", *rest]),)
+        error.hint = (
+            f"To try now: toolcrib start {self.tool.name}, POST /tools/{self.tool.name}/start. {error.hint or ''}"
+        )
+        return error
+
+    async def _wait(self, task: asyncio.Future[_T], deadline: Deadline) -> _T:
         done, _ = await asyncio.wait({task}, timeout=deadline.remaining())
         if not done:
             raise DeadlineExceeded(
@@ -179,6 +227,7 @@ class Instance:
                 await self._launch()
         except CallError as error:
             self._change(Lifecycle.FAILED, str(error).splitlines()[0])
+            self.backoff.failed(error)
             return error
         except asyncio.CancelledError:
             self._change(Lifecycle.STOPPED, "stopped while it started")
@@ -198,12 +247,13 @@ class Instance:
 
     async def _launch(self) -> None:
         tool = self.tool
-        stamp = fingerprint(deployment_of(tool)[1])
+        self._tried = stamp = fingerprint(deployment_of(tool)[1])
         interpreter = await self._prepare(lambda line: None)
         async with self._services.slots:
             self._change(Lifecycle.STARTING, None)
             generation = await launch(tool, self._services, self.log, self._preferred, interpreter)
         self._fingerprint = stamp
+        self.backoff.reset()
         self._preferred = generation.port
         self._take(generation)
         self._stop_if_changed(tool)
@@ -300,6 +350,7 @@ class Instance:
     async def _stop(self, reason: str, drained: asyncio.Event) -> None:
         generation = self._generation
         assert generation is not None
+        self.stopped = generation
         try:
             if self.in_flight:
                 waiting = asyncio.ensure_future(drained.wait())
@@ -351,17 +402,29 @@ class Instance:
     # Changes of the definition.
 
     def redefine(self, tool: ToolDefinition) -> None:
-        """Take a new definition; where it or main.py differs from what runs, drain: the next call starts anew."""
+        """Take a new definition; where its process would be another one, drain: the next call starts it anew."""
         before, self.tool = self.tool, tool
+        if tool.deployment != before.deployment:
+            self.backoff.reset()
         if self.lifecycle is Lifecycle.ACTIVE:
             self._stop_if_changed(before)
 
     def _stop_if_changed(self, before: ToolDefinition) -> None:
+        generation = self._generation
+        assert generation is not None
         deployment, directory = deployment_of(self.tool)
-        if self._generation is not None and self._generation.adopted:
-            self._endpoint = _endpoint_of(deployment, self._generation.port)
-        elif deployment != before.deployment or fingerprint(directory) != self._fingerprint:
+        self._endpoint = _endpoint_of(deployment, generation.port)
+        if generation.adopted:
+            return
+        if not is_same_process(deployment, deployment_of(before)[0]) or fingerprint(directory) != self._fingerprint:
             self.stop("its definition or its program changed", drain=deployment.timeout)
+            return
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+        if deployment.idle_timeout > 0:
+            idle = asyncio.get_running_loop().time() - self._last_used
+            self._arm_idle(max(0.0, deployment.idle_timeout - idle))
 
     def _change(self, lifecycle: Lifecycle, reason: str | None) -> None:
         self.lifecycle = check(self.lifecycle, lifecycle)

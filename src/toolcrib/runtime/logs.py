@@ -162,6 +162,11 @@ class ToolLog:
         self._size = 0
 
 
+def where_its_log_is(tool_id: str) -> str:
+    """How a person or a program gets to see a tool's log, as the end of a hint."""
+    return f"Its log: toolcrib logs {tool_id}, GET /tools/{tool_id}/logs"
+
+
 def file_name(tool_id: str) -> str:
     """A tool's id as the name of a file: ids may contain ``/`` and be ``..``."""
     quoted = quote(tool_id, safe="")

@@ -18,6 +18,8 @@ READ_SIZE = 64 * 1024
 POLL_SECONDS = 0.05
 KILL_SECONDS = 5.0
 KILL_ROUNDS = 10
+FLAGS_FIELD, PENDING_FIELD = 6, 28  # of /proc/PID/stat, counted from the state
+EXITING = 0x4
 
 BASE_VARIABLES = frozenset(
     {
@@ -58,6 +60,9 @@ class ExitWatch:
         self._ended = ended
         self._descriptor: int | None = None
         self._timer: asyncio.Handle | None = None
+        self._stat: int | None = None
+        with contextlib.suppress(OSError):
+            self._stat = os.open(f"/proc/{pid}/task/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
         try:
             self._descriptor = os.pidfd_open(pid)
         except (AttributeError, OSError):
@@ -65,12 +70,31 @@ class ExitWatch:
         else:
             self._loop.add_reader(self._descriptor, self._fire)
 
+    def is_ending(self) -> bool:
+        """Whether the process has ended or is about to, having been killed; the event loop is a moment behind that.
+
+        One system call. A thread that waits in recv() when its process is killed may still take what is sent to it, so
+        that nobody can tell afterwards whether it was acted on: such a process must not be sent anything. Where the
+        system does not say, False until the end was noticed.
+        """
+        if self._stat is None:
+            return self._descriptor is None and self._timer is None
+        try:
+            facts = os.pread(self._stat, 1024, 0).rpartition(b")")[2].split(None, PENDING_FIELD + 1)
+        except OSError:
+            return True
+        killed = int(facts[PENDING_FIELD]) >> (signal.SIGKILL - 1) & 1
+        return bool(killed or int(facts[FLAGS_FIELD]) & EXITING or facts[0] in (b"Z", b"X"))
+
     def close(self) -> None:
         """Stop watching."""
         if self._descriptor is not None:
             self._loop.remove_reader(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = None
+        if self._stat is not None:
+            os.close(self._stat)
+            self._stat = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -176,6 +200,10 @@ class ToolProcess:
                 break
         self._close_pipe()
         self.exited.set_result(code)
+
+    def is_ending(self) -> bool:
+        """Whether it has ended or is about to (see `ExitWatch`)."""
+        return self._watch.is_ending()
 
     async def wait(self, seconds: float) -> bool:
         """Wait for the end; False where it did not come in time."""

@@ -9,7 +9,7 @@ from toolcrib.definition.result import ToolResult
 from toolcrib.definition.tool import ToolDefinition
 from toolcrib.errors import DependencyMissingError
 from toolcrib.runtime.credentials import missing
-from toolcrib.runtime.http_api import HttpApiRunner, is_http_api
+from toolcrib.runtime.http_api import HttpApiRunner, check_credentials, is_http_api
 from toolcrib.runtime.http_api_credentials import missing_variables
 from toolcrib.runtime.status import Lifecycle, ToolStatus
 from toolcrib.settings import MEBIBYTE
@@ -42,17 +42,31 @@ class RemoteRunner:
             CallError: the API could not be called, or gave no usable answer.
             DependencyMissingError: this release cannot run the tool; the text names each missing credential.
         """
-        tool = call.tool
-        if is_http_api(tool):
+        if is_http_api(call.tool):
             return await self._api.run(call, deadline)
-        names = missing(tool)
-        reasons = [f"missing credentials {', '.join(names)}"] if names else []
-        reasons.append(f"this release has no {tool.runtime} runtime")
-        raise DependencyMissingError(
-            f"Tool {tool.name!r} is not running or has no active endpoint: {'; '.join(reasons)}",
-            hint=(f"It will need {', '.join(names)} in the environment of the service. " if names else "")
-            + "Tools of the runtimes local and inprocess can be called now.",
-        )
+        raise _not_built(call.tool)
+
+
+def check_callable(tool: ToolDefinition) -> None:
+    """Make sure that a tool of one of these runtimes can be called, without calling anybody.
+
+    Raises:
+        DependencyMissingError: it cannot, with the text that a call would get.
+    """
+    if not is_http_api(tool):
+        raise _not_built(tool)
+    check_credentials(tool)
+
+
+def _not_built(tool: ToolDefinition) -> DependencyMissingError:
+    names = missing(tool)
+    reasons = [f"missing credentials {', '.join(names)}"] if names else []
+    reasons.append(f"this release has no {tool.runtime} runtime")
+    return DependencyMissingError(
+        f"Tool {tool.name!r} is not running or has no active endpoint: {'; '.join(reasons)}",
+        hint=(f"It will need {', '.join(names)} in the environment of the service. " if names else "")
+        + "Tools of the runtimes local and inprocess can be called now.",
+    )
 
 
 def status_of(tool: ToolDefinition) -> ToolStatus:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
+import time
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,7 @@ from toolcrib.runtime.connections import ConnectionPool
 from toolcrib.runtime.environment import Environments
 from toolcrib.runtime.generation import Services, end_leftover, uninterrupted
 from toolcrib.runtime.guard_process import GuardProcess
-from toolcrib.runtime.instance import Instance
+from toolcrib.runtime.instance import LOOK_SECONDS, Instance
 from toolcrib.runtime.local import Lease
 from toolcrib.runtime.ports import PortAllocator
 from toolcrib.runtime.records import HomeLock, ProcessRecord, ProcessRecords
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from toolcrib.settings import Settings
 
 logger = logging.getLogger("toolcrib.runtime")
+
+
+ADOPTABLE = frozenset({Lifecycle.INACTIVE, Lifecycle.STOPPED, Lifecycle.FAILED})
 
 
 def _ignore(line: str) -> None:
@@ -62,6 +67,8 @@ class Supervisor:
         self._retired: set[Instance] = set()
         self._background: set[asyncio.Task[None]] = set()
         self._services: Services | None = None
+        self._looked = 0.0
+        self._look: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Take the lock, end what an earlier service left running, start the guard.
@@ -119,8 +126,9 @@ class Supervisor:
     def update(self, tools: Iterable[ToolDefinition]) -> None:
         """Say which tools there are now; those that are not local are ignored.
 
-        A tool whose deployment or program changed drains and is started anew by the next call; one that is gone is
-        stopped; one that somebody started by hand is adopted.
+        A tool whose folder, program, launch or environment changed drains and is started anew by the next call; other
+        changes are taken over by the process that runs. A tool that is gone is stopped; one that somebody started by
+        hand is adopted.
         """
         services = self._opened()
         given = {tool.name: tool for tool in tools if tool.runtime == "local"}
@@ -140,7 +148,11 @@ class Supervisor:
             self._spawn(self._adopt(new))
 
     def status(self, tool_id: str) -> ToolStatus:
-        """What is known of a tool's process; of an unknown tool, that it is inactive."""
+        """What is known of a tool's process; of an unknown tool, that it is inactive.
+
+        Where the last look for tools that somebody started by hand is some seconds old, the next one begins.
+        """
+        self._look_for_manual_starts()
         instance = self._instances.get(tool_id)
         return instance.status() if instance is not None else ToolStatus()
 
@@ -161,11 +173,14 @@ class Supervisor:
     async def start_tool(self, tool_id: str) -> Endpoint:
         """Start a tool, or join the start that is under way; a tool that runs is left alone (contract T018).
 
+        A tool whose starts pause because they fail is tried at once.
+
         Raises:
             UnknownToolError: there is no such tool.
             StartFailedError: it did not become healthy.
         """
         instance = self._instance(tool_id)
+        instance.backoff.reset()
         endpoint = instance.endpoint
         while endpoint is None:
             await instance.admit(Deadline(float("inf")), start=True)
@@ -195,7 +210,7 @@ class Supervisor:
             NotRunningError: it does not run and calls may not start it, or the service is ending.
             StartFailedError: it did not become healthy.
             DeadlineExceeded: it was not ready in time.
-            UpstreamError: in place of one about a lost connection, where the process ended under the call.
+            ProcessEndedError: in place of one about a lost connection, where the process ended under the call.
         """
         return Lease(self._instance(tool_id), deadline, start=self._settings.auto_start)
 
@@ -215,17 +230,30 @@ class Supervisor:
             raise UnknownToolError(f"Tool not found: {tool_id}", hint="GET /tools lists the tools.")
         return instance
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+        return task
+
+    def _look_for_manual_starts(self) -> None:
+        """In the background, and not often: it reads every process of the machine."""
+        now = time.monotonic()
+        looking = self._look is not None and not self._look.done()
+        if self._services is None or looking or now - self._looked < LOOK_SECONDS:
+            return
+        idle = [instance for instance in self._instances.values() if instance.lifecycle in ADOPTABLE]
+        with contextlib.suppress(RuntimeError):  # no event loop runs in the thread that asks
+            asyncio.get_running_loop()
+            self._looked = now
+            self._look = self._spawn(self._adopt(idle)) if idle else None
 
     async def _retire(self, instance: Instance) -> None:
         await instance.close("the tool was removed", drain=self._settings.stop_grace)
         self._retired.discard(instance)
 
     async def _adopt(self, instances: list[Instance]) -> None:
-        """Look once for all new tools that somebody has started by hand."""
+        """Look once for all of these tools that somebody has started by hand."""
         services = self._opened()
         by_folder = {
             instance.tool.deployment.directory: instance
@@ -236,7 +264,7 @@ class Supervisor:
         found = await adoption.find(by_folder, settings.first_tool_port, settings.last_tool_port, services.pool)
         for directory, manual in found.items():
             instance = by_folder[directory]
-            if instance.lifecycle in (Lifecycle.INACTIVE, Lifecycle.STOPPED, Lifecycle.FAILED):
+            if instance.lifecycle in ADOPTABLE:
                 instance.take_over(manual)
 
 

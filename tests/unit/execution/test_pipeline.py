@@ -181,6 +181,9 @@ async def test_T026_an_answer_that_does_not_fit_its_schema(
     assert ("does not fit its output schema" in caplog.text) is (mode == "warn")
     if mode == "error":
         assert result.error_code == "output_mismatch"
+    notes = getattr(result, "notes", ())
+    assert [note.partition(":")[0] for note in notes] == ["output does not fit its schema"] * (mode == "warn")
+    assert result.to_run_tool().get("result") == (None if mode == "error" else {"n": "many"})
 
 
 async def test_the_callers_arguments_are_not_changed(crib: Crib) -> None:

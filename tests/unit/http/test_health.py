@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import httpx2
+import pytest
 
 from tests.unit.http.conftest import FakeCrib
 from toolcrib.errors import SourceError
@@ -40,3 +41,15 @@ async def test_T002_readiness_says_what_there_is_and_what_is_wrong(client: httpx
     ]
     assert facts["uv"]["found"] is (facts["uv"]["path"] is not None)
     assert facts["started_at"] > 1.7e9
+
+
+async def test_T002_without_uv_it_is_ready_and_says_what_it_cannot_do(
+    client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolcrib.interfaces.http.health.find_uv", lambda: None)
+    answer = await client.get("/health/ready")
+    assert (answer.status_code, answer.json()["status"]) == (200, "ready")
+    [problem] = answer.json()["problems"]
+    assert "uv is not installed" in problem["error"]
+    assert "cannot be prepared" in problem["error"]
+    assert "toolcrib[serve]" in problem["hint"]

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from tests.unit.http.conftest import FakeCrib
 from toolcrib.definition.context import Context
+from toolcrib.definition.result import ToolResult
+from toolcrib.execution.notes import noted
 from toolcrib.interfaces.http.answers import RequestFault
 from toolcrib.interfaces.http.bodies import parse_json, run_request
 
@@ -81,7 +83,12 @@ async def test_context_timeout_and_artifacts_reach_the_call(client: httpx2.Async
 
 
 async def test_results_are_strict_json(client: httpx2.AsyncClient) -> None:
-    assert (await run(client, "nan")).text == '{"status":"success","result":{"value":null,"other":null},"error":null}'
+    answer = await run(client, "nan")
+    assert answer.text == '{"status":"success","result":{"value":null,"other":null},"error":null}'
+    assert "NaN" in answer.headers["X-Toolcrib-Warning"]
+    answer = await run(client, "echo", params={"text": "NaN and Infinity"})
+    assert answer.json()["result"] == {"text": "NaN and Infinity"}
+    assert "X-Toolcrib-Warning" not in answer.headers
 
 
 async def test_a_result_that_json_cannot_hold_is_an_error(client: httpx2.AsyncClient, crib: FakeCrib) -> None:
@@ -211,9 +218,48 @@ async def test_a_byte_order_mark_is_no_harm(client: httpx2.AsyncClient) -> None:
     assert answer.json()["status"] == "success"
 
 
-async def test_of_a_key_given_twice_the_last_counts(client: httpx2.AsyncClient) -> None:
-    answer = await client.post("/run_tool", content=b'{"tool_id": "no", "tool_id": "echo", "params": {"a": 1, "a": 2}}')
-    assert answer.json()["result"] == {"a": 2}
+@pytest.mark.parametrize(
+    ("body", "key"),
+    [
+        (b'{"tool_id": "no", "tool_id": "echo"}', "tool_id"),
+        (b'{"tool_id": "echo", "params": {"a": [{"b": 1, "b" : 2}]}}', "b"),
+        (rb'{"tool_id": "echo", "params": {"a": "x", "\u0061": "\":"}}', "a"),
+    ],
+)
+async def test_a_key_given_twice_is_refused_by_name(
+    client: httpx2.AsyncClient, crib: FakeCrib, body: bytes, key: str
+) -> None:
+    answer = await client.post("/run_tool", content=body)
+    assert (answer.status_code, answer.json()["error_code"]) == (400, "malformed_json")
+    assert f"the key {key!r} twice" in answer.json()["error"]
+    assert crib.calls == []
+
+
+@given(
+    st.recursive(
+        st.none() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_no_other_json_is_taken_for_one_with_a_key_twice(value: Any) -> None:
+    for separators in ((",", ":"), (" , ", " : ")):
+        assert parse_json(json.dumps(value, separators=separators).encode()) == value
+
+
+@pytest.mark.parametrize("text", ["a:b", '":', '{"a": 1}', 'x" : y'])
+def test_colons_in_texts_are_no_keys(text: str) -> None:
+    assert parse_json(json.dumps({"a": text, text: 1}).encode()) == {"a": text, text: 1}
+
+
+async def test_T026_what_is_to_be_said_beside_a_result_is_a_header(client: httpx2.AsyncClient, crib: FakeCrib) -> None:
+    note = "output does not fit its schema: 图: expected\nstring " + "x" * 300
+    crib.add("odd", lambda arguments: noted(ToolResult.ok({"n": 1}), note))
+    for answer in (await run(client, "odd"), await client.post("/tools/odd/run")):
+        assert answer.json() == {"status": "success", "result": {"n": 1}, "error": None}
+        warning = answer.headers["X-Toolcrib-Warning"]
+        assert warning.startswith(r"output does not fit its schema: \u56fe: expected string xxx")
+        assert (len(warning), warning.isascii()) == (200, True)
+    assert "X-Toolcrib-Warning" not in (await run(client, "echo")).headers
 
 
 async def test_E077_injected_names_are_no_fields_of_the_request(client: httpx2.AsyncClient, crib: FakeCrib) -> None:

@@ -7,12 +7,15 @@ import os
 import signal
 import socket
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.unit.runtime.workshop import Workshop, begin, by_hand, lives, make_settings, until, write_main
 from toolcrib.errors import UpstreamError
+from toolcrib.runtime import adoption
 from toolcrib.runtime.status import Lifecycle
 
 
@@ -62,6 +65,33 @@ async def test_T019_stop_ends_an_adopted_tool_too(workshop: Workshop) -> None:
         await waiting
         assert not lives(child)
         assert workshop.supervisor.status("x").lifecycle is Lifecycle.STOPPED
+
+
+async def test_T027_a_tool_started_by_hand_is_seen_without_a_call(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = 0
+    original = adoption._candidates
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        assert threading.current_thread() is not threading.main_thread()
+        return original(*arguments)
+
+    workshop.add("x")
+    await until(lambda: not workshop.supervisor._background)
+    monkeypatch.setattr(adoption, "_candidates", counted)
+    with by_hand(workshop.folder / "x", workshop.settings.first_tool_port) as process:
+        workshop.supervisor._looked = 0.0
+        for _ in range(100):
+            workshop.supervisor.status("x")
+        await until(lambda: workshop.supervisor.status("x").adopted)
+        assert workshop.supervisor.status("x").pid == process.pid
+        assert looks == 1
+        workshop.supervisor._looked = 0.0
+        workshop.supervisor.status("x")
+        assert not workshop.supervisor._background, "nothing is looked for where everything runs"
 
 
 def _healthy(port: int) -> bool:

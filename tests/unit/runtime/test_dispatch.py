@@ -270,11 +270,19 @@ def test_T025_fastapis_422_names_each_parameter() -> None:
 
 @pytest.mark.parametrize(
     ("status", "body", "text"),
-    [(400, {"detail": "no such city"}, "no such city"), (409, b"busy", "busy"), (418, b"", "HTTP status 418")],
+    [
+        (400, {"detail": "no such city"}, "no such city"),
+        (409, b"busy", "busy"),
+        (418, b"", "HTTP status 418"),
+        (418, {"detail": "I am a teapot"}, "I am a teapot"),
+        (418, {"error": {"message": "I am a teapot", "code": 1}}, "I am a teapot"),
+        (418, {"message": "I am a teapot"}, "I am a teapot"),
+        (418, {"detail": {"reason": 1}}, '{"detail": {"reason": 1}}'),
+    ],
 )
 def test_T023_a_4xx_is_the_tools_own_failure(status: int, body: Any, text: str) -> None:
     result = answered(status, body)
-    assert text in (result.error or "")
+    assert result.error == text or (body == b"" and text in (result.error or ""))
     assert result.error_code == CallError.code
 
 
@@ -283,6 +291,8 @@ def test_T023_a_4xx_is_the_tools_own_failure(status: int, body: Any, text: str) 
     [
         (200, b"<html>" + b"x" * 1000, r"not JSON: <html>x{194}$"),
         (200, b"", "not JSON"),
+        (200, b'{"score": NaN}', "answered with NaN or Infinity, which is not JSON"),
+        (200, b"[1, -Infinity]", "answered with NaN or Infinity, which is not JSON"),
         (500, b"Internal Server Error", "HTTP status 500: Internal Server Error"),
         (503, {"detail": "the model is loading"}, "the model is loading"),
         (404, {"detail": "Not Found"}, "no POST /run"),

@@ -101,6 +101,23 @@ async def test_T019_what_a_dead_leader_left_in_its_group_is_ended(guarded: Guard
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("trap", ["", "trap '' TERM; "])
+async def test_T019_what_left_the_group_is_found_by_its_mark(guarded: Guarded, tmp_path: Path, trap: str) -> None:
+    mark = f"CRIB_TEST_MARK={os.urandom(8).hex()}"
+    script = (
+        f"env {mark} setsid sh -c '{trap.replace(chr(39), chr(34))}echo $$ > {tmp_path}/pid; sleep 300 & wait' & wait"
+    )
+    leader = guarded.group(script)
+    await until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    escaped = int((tmp_path / "pid").read_text())
+    unmarked = guarded.group("sleep 300")
+    guarded.tell(f"+ {leader.pid} {start_time(leader.pid)} {mark}")
+    guarded.hang_up()
+    await until(lambda: not lives(escaped))
+    assert unmarked.poll() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 async def test_T019_the_terminals_signals_do_not_end_the_guard(guarded: Guarded) -> None:
     child = guarded.group("sleep 300")
     guarded.tell(f"+ {child.pid} {start_time(child.pid)}")

@@ -189,6 +189,20 @@ async def test_T027_the_end_of_a_stranger_is_noticed(monkeypatch: pytest.MonkeyP
     process.wait()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+async def test_E073_a_process_that_was_killed_is_known_to_be_ending_before_it_is_gone() -> None:
+    for _ in range(10):
+        process = begin("sleep", "300", start_new_session=True)
+        watch = ExitWatch(process.pid, lambda: None)
+        assert not watch.is_ending()
+        process.kill()
+        assert watch.is_ending()
+        process.wait()
+        assert watch.is_ending()
+        watch.close()
+        assert watch.is_ending()
+
+
 async def test_T019_a_group_that_is_not_ours_is_ended_too() -> None:
     process = begin("sh", "-c", "trap '' TERM; sleep 300 & wait", start_new_session=True)
     await end_group(process.pid, 0.1)

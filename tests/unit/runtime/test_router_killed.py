@@ -28,8 +28,9 @@ async def main():
     found = []
     for name in ("plain", "deaf"):
         workshop.add(name, before="signal.signal(signal.SIGTERM, signal.SIG_IGN)" if name == "deaf" else "")
-        data = await workshop.call(name, child="same group")
-        found += [data["pid"], data["child"]]
+        for session in ("same group", "own session"):
+            data = await workshop.call(name, child=session)
+            found += [data["pid"], data["child"]]
     print(json.dumps(found), flush=True)
     await asyncio.sleep(300)
 
@@ -38,7 +39,7 @@ asyncio.run(main())
 
 
 def killed_router(settings: Settings, folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
-    """A router with two tools, each with a child of its own; and their process ids."""
+    """A router with two tools, each with two children, one in a session of its own; and their process ids."""
     router = subprocess.Popen(
         [sys.executable, "-c", KILLED, settings.model_dump_json(), str(folder)],
         stdout=subprocess.PIPE,

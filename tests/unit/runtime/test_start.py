@@ -135,12 +135,32 @@ async def test_T021_a_tool_that_ends_at_once_says_why(workshop: Workshop) -> Non
     assert text.startswith(f"{SENTENCE}: it exited with code 7\n")
     assert text.endswith("no model file\n[toolcrib] the process exited with code 7")
     assert tool.deployment is not None
-    for remedy in ("GET /tools", f"cd {tool.deployment.directory}; uv run main.py --port ", "is taken", "last_run.log"):
+    by_hand = f"cd {tool.deployment.directory} && uv run main.py --port "
+    remedies = (
+        "ended by itself",
+        "1. Look",
+        "GET /tools",
+        "2. Start it by hand",
+        by_hand,
+        "3. Its port",
+        "is not taken",
+    )
+    assert [hint.find(remedy) for remedy in remedies] == sorted(hint.find(remedy) for remedy in remedies)
+    for remedy in (*remedies, "toolcrib logs x", "GET /tools/x/logs", "last_run.log"):
         assert remedy in hint
     status = workshop.supervisor.status("x")
     assert (status.lifecycle, status.state, status.port, status.pid) == (Lifecycle.FAILED, "stopped", None, None)
     assert "exited with code 7" in (status.lifecycle_reason or "")
     assert "no model file" in workshop.supervisor.log_tail("x")
+
+
+async def test_T033_the_command_of_the_hint_can_be_pasted_whatever_the_folder(workshop: Workshop) -> None:
+    directory = write_main(workshop.folder / "my tools; echo" / "x", before="sys.exit(7)")
+    workshop.define("x", directory)
+    with pytest.raises(StartFailedError) as caught:
+        await workshop.call("x")
+    assert f"cd '{directory}' && uv run main.py" in (caught.value.hint or "")
+    assert "printed nothing" not in (caught.value.hint or "")
 
 
 async def test_T021_a_failed_tool_is_tried_again_by_the_next_call(workshop: Workshop) -> None:
@@ -165,6 +185,7 @@ async def test_T021_a_tool_that_never_gets_healthy_is_ended_and_says_what_it_las
     with pytest.raises(StartFailedError) as caught:
         await workshop.call("x")
     assert str(caught.value).startswith(f"{SENTENCE}: it did not become healthy within {SHORT:g} s ({cause}")
+    assert "was not ready in time; start_timeout" in (caught.value.hint or "")
     assert workshop.supervisor.status("x").pid is None
 
 
@@ -263,6 +284,7 @@ async def test_E067_a_stranger_is_not_taken_for_a_tool_that_never_listens(worksh
     stranger = int(pid.read_text())
     os.kill(stranger, 9)
     assert f"(pid {stranger}: " in str(caught.value)
+    assert (caught.value.hint or "").startswith("Another program has its port")
     assert not seen.exists()
 
 

@@ -87,7 +87,7 @@ async def test_T019_a_stop_hurries_one_that_would_wait_for_a_long_call(tmp_path:
         await workshop.call("x")
         call = asyncio.create_task(workshop.run("x", sleep=60))
         await until(lambda: workshop.supervisor.status("x").in_flight == 1)
-        workshop.define("x", tmp_path / "tools" / "x", timeout=500)
+        workshop.define("x", tmp_path / "tools" / "x", timeout=500, environment=("CRIB_NEW",))
         assert _is(workshop, Lifecycle.DRAINING), "a changed definition waits for the call"
         async with asyncio.timeout(10 * SLACK):
             await workshop.supervisor.stop_tool("x")

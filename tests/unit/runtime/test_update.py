@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,12 +26,35 @@ async def test_T015_a_changed_deployment_drains_and_the_next_call_starts_anew(wo
     first = await workshop.call("x")
     running = asyncio.create_task(workshop.call("x", sleep=0.4))
     await until(lambda: workshop.supervisor.status("x").in_flight == 1)
-    workshop.define("x", workshop.folder / "x", endpoint="v2")
+    workshop.define("x", workshop.folder / "x", endpoint="v2", environment=("CRIB_NEW",))
     assert workshop.supervisor.status("x").lifecycle is Lifecycle.DRAINING
     second = await workshop.call("x")
     assert (await running)["pid"] == first["pid"]
     assert second["pid"] != first["pid"]
     assert second["path"] == "/v2"
+
+
+async def test_T015_what_is_read_at_each_call_is_taken_over_without_a_restart(workshop: Workshop) -> None:
+    workshop.add("x")
+    first = await workshop.call("x")
+    running = asyncio.create_task(workshop.call("x", sleep=0.4))
+    await until(lambda: workshop.supervisor.status("x").in_flight == 1)
+    workshop.define("x", workshop.folder / "x", endpoint="v2", timeout=5, idle_timeout=300, start_timeout=7)
+    assert workshop.supervisor.status("x").lifecycle is Lifecycle.ACTIVE
+    second = await workshop.call("x")
+    assert (second["pid"], second["path"]) == (first["pid"], "/v2")
+    assert (await running)["path"] == "/run"
+    workshop.define("x", workshop.folder / "x", idle_timeout=0.05)
+    await until(lambda: workshop.supervisor.status("x").lifecycle is Lifecycle.STOPPED)
+
+
+async def test_T015_other_words_or_an_other_revision(workshop: Workshop) -> None:
+    tool = workshop.add("x", options={"revision": "1"})
+    first = await workshop.call("x")
+    workshop.supervisor.update([replace(tool, description="In other words.")])
+    assert (await workshop.call("x"))["pid"] == first["pid"]
+    workshop.define("x", workshop.folder / "x", options={"revision": "2"})
+    assert (await workshop.call("x"))["pid"] != first["pid"]
 
 
 async def test_T015_a_changed_program_is_started_anew_by_the_next_call(workshop: Workshop) -> None:
@@ -45,7 +69,7 @@ async def test_T015_a_change_during_a_start_is_not_lost(workshop: Workshop) -> N
     workshop.add("x", before="time.sleep(0.3)")
     call = asyncio.create_task(workshop.call("x"))
     await until(lambda: workshop.supervisor.status("x").lifecycle is Lifecycle.STARTING)
-    workshop.define("x", workshop.folder / "x", endpoint="v2")
+    workshop.define("x", workshop.folder / "x", endpoint="v2", environment=("CRIB_NEW",))
     assert (await call)["path"] == "/v2"
     assert (
         workshop.supervisor.log_tail("x", 1000).count(

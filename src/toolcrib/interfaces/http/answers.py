@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("toolcrib.http")
 
+WARNING_LENGTH = 200
+NOT_FINITE = "output has NaN or infinite numbers, which JSON cannot hold: they became null"
+
 _JSON = (b"content-type", b"application/json")
 _STATUS_OF_CODE = {
     "unknown_tool": 404,
@@ -76,13 +79,25 @@ def encode(value: Any) -> bytes:
     return to_json(value, inf_nan_mode="null")
 
 
-def encode_result(result: ToolResult) -> bytes:
-    """A tool's outcome in S2's form; a result that JSON cannot hold is a failure."""
+def encode_result(result: ToolResult) -> tuple[bytes, tuple[str, ...]]:
+    """A tool's outcome in S2's form, and what is to be said beside it; what JSON cannot hold is a failure.
+
+    This is where NaN and infinities of a tool's result get their stated form (DESIGN §3.6): each becomes null, which is
+    said beside the result and in the log. (A local tool that writes them into its answer has not answered with JSON at
+    all, see `runtime.dispatch`; what it can write there is a number such as 1e999.)
+    """
     answer = result.to_run_tool()
+    notes: tuple[str, ...] = getattr(result, "notes", ())
     if not result.success:
-        return encode(failure(answer["error"], answer["error_code"], answer["hint"]))
+        return encode(failure(answer["error"], answer["error_code"], answer["hint"])), notes
     try:
-        return encode(answer)
+        body = to_json(answer, inf_nan_mode="constants")
+        if b"NaN" in body or b"Infinity" in body:
+            strict = encode(answer)
+            if strict != body:
+                body, notes = strict, (*notes, NOT_FINITE)
+                logger.warning("%s", NOT_FINITE)
+        return body, notes
     except (PydanticSerializationError, ValueError) as error:
         return encode(
             failure(
@@ -90,7 +105,16 @@ def encode_result(result: ToolResult) -> bytes:
                 OutputMismatchError.code,
                 "The tool has to return JSON: objects, arrays, texts, numbers, booleans and null.",
             )
-        )
+        ), notes
+
+
+def warning_headers(notes: tuple[str, ...]) -> tuple[tuple[bytes, bytes], ...]:
+    """What there is to be said beside a result, as a header of 200 ASCII characters at most."""
+    text = "; ".join(notes).encode("ascii", "backslashreplace").decode()
+    text = " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    return (
+        (b"x-toolcrib-warning", (text if len(text) <= WARNING_LENGTH else f"{text[: WARNING_LENGTH - 3]}...").encode()),
+    )
 
 
 def describe(error: Exception) -> tuple[int, bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.interfaces.http.answers import describe, encode, failure, send_json
@@ -17,10 +18,23 @@ PATIENCE = 0.05
 _STREAMED = {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]}
 
 
-async def attend(
-    work: Coroutine[Any, Any, tuple[int, bytes]], receive: Receive, send: Send, *, heartbeat: float
-) -> None:
-    """Answer with what ``work`` returns, a status and a JSON body (DESIGN §11.14, contract T024).
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call's work comes to.
+
+    Attributes:
+        status: of HTTP.
+        body: JSON.
+        headers: further ones; an answer that is streamed has no place for them.
+    """
+
+    status: int
+    body: bytes
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+async def attend(work: Coroutine[Any, Any, Answer], receive: Receive, send: Send, *, heartbeat: float) -> None:
+    """Answer with what ``work`` returns (DESIGN §11.14, contract T024).
 
     Work that takes long is answered 200 with one space every ``heartbeat``, which JSON allows before its value, so that
     a client's read timeout does not run out. A client that leaves cancels the work. Fast work pays for neither: the
@@ -35,29 +49,29 @@ async def attend(
     attendant = _Attendant(receive, send, heartbeat)
     try:
         try:
-            status, body = await work
+            answer = await work
         except Exception as error:
-            status, body = describe(error)
+            answer = Answer(*describe(error))
         if attendant.has_begun:
             await attendant.leave()
-        await _answer(attendant, send, status, body)
+        await _answer(attendant, send, answer)
     except asyncio.CancelledError:
         if attendant.client_left:
             attendant.caller.uncancel()
             return
         await attendant.leave()
         stopping = encode(failure("The service is stopping", "cancelled", "Send the call again once it is back."))
-        await _answer(attendant, send, 503, stopping)
+        await _answer(attendant, send, Answer(503, stopping))
         raise
     finally:
         attendant.stop()
 
 
-async def _answer(attendant: _Attendant, send: Send, status: int, body: bytes) -> None:
+async def _answer(attendant: _Attendant, send: Send, answer: Answer) -> None:
     if attendant.streaming:
-        await send({"type": "http.response.body", "body": body, "more_body": False})
+        await send({"type": "http.response.body", "body": answer.body, "more_body": False})
     else:
-        await send_json(send, status, body)
+        await send_json(send, answer.status, answer.body, answer.headers)
 
 
 class _Attendant:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope
 
 _RUN_FIELDS = ("tool_id", "params", "context", "timeout", "artifacts")
+_KEY_END = re.compile(rb'"[ \t\r\n]*:')
 _CONTEXT_FIELDS = ("project_id", "user_id", "chat_id")
 _OTHER_WORDS = {
     "tool": "tool_id",
@@ -101,19 +103,20 @@ async def read_json(scope: Scope, receive: Receive, *, empty: Any = ...) -> Any:
 
 
 def parse_json(body: bytes) -> Any:
-    """Strict JSON in UTF-8, without NaN and infinities; of a key given twice the last value counts.
+    """Strict JSON in UTF-8, without NaN and infinities, and without a key that an object has twice.
 
     Raises:
-        RequestFault: 400, with line and column.
+        RequestFault: 400, with line and column, or with the key.
     """
+    body = body.removeprefix(b"\xef\xbb\xbf")
     try:
-        value = from_json(body.removeprefix(b"\xef\xbb\xbf"), allow_inf_nan=False)
+        value = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise _malformed(body, str(error)) from None
-    if _has_infinity(value):
-        raise RequestFault(
-            400, "The body has a number beyond the range of doubles", code="malformed_json", hint="Send it as a text."
-        )
+    keys = _count_keys(value)
+    # Each key is followed by a colon. Only texts with colons in them need the closer looks.
+    if body.count(b":") != keys and len(_KEY_END.findall(body)) != keys:
+        _refuse_duplicates(body)
     return value
 
 
@@ -226,19 +229,44 @@ def _malformed(body: bytes, reason: str) -> RequestFault:
     return RequestFault(400, message, code="malformed_json", hint=hint)
 
 
-def _has_infinity(value: Any) -> bool:
-    # A literal such as 1e999 is JSON, but becomes infinite; JSON could not hold it again.
+def _count_keys(value: Any) -> int:
+    """The keys of all objects in ``value``; refuses infinities.
+
+    A literal such as 1e999 is JSON, but becomes infinite; JSON could not hold it again.
+    """
+    keys = 0
     pending = [value]
     while pending:
         value = pending.pop()
         kind = type(value)
         if kind is dict:
+            keys += len(value)
             pending.extend(value.values())
         elif kind is list:
             pending.extend(value)
         elif kind is float and math.isinf(value):
-            return True
-    return False
+            raise RequestFault(
+                400,
+                "The body has a number beyond the range of doubles",
+                code="malformed_json",
+                hint="Send it as a text.",
+            )
+    return keys
+
+
+def _refuse_duplicates(body: bytes) -> None:
+    def check(pairs: list[tuple[str, Any]]) -> None:
+        names = [name for name, _ in pairs]
+        if len(set(names)) < len(names):
+            name = next(name for index, name in enumerate(names) if name in names[:index])
+            raise RequestFault(
+                400,
+                f"The body has the key {_shown(name)} twice in one object",
+                code="malformed_json",
+                hint="Send it once.",
+            )
+
+    json.loads(body, object_pairs_hook=check)
 
 
 def _kind(value: Any) -> str:

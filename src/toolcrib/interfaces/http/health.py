@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -56,12 +55,20 @@ class Ready:
                 "state": {"running": 0, "stopped": 0, **Counter(status.state for status in statuses)},
                 "lifecycle": dict(Counter(status.lifecycle.value for status in statuses)),
             },
-            "problems": [
-                {"path": problem.path, "line": problem.line, "error": str(problem), "hint": problem.hint}
-                for problem in self._crib.problems
-            ],
+            "problems": self._problems(uv),
             "uv": {"found": uv is not None, "path": uv},
         }
+
+    def _problems(self, uv: str | None) -> list[dict[str, Any]]:
+        problems: list[dict[str, Any]] = [
+            {"path": problem.path, "line": problem.line, "error": str(problem), "hint": problem.hint}
+            for problem in self._crib.problems
+        ]
+        if uv is None and any(tool.runtime == "local" for tool in self._crib.registry):
+            error = "uv is not installed: local tools whose environment is not ready yet cannot be prepared"
+            hint = 'Install it: pip install "toolcrib[serve]"; every other tool can be called.'
+            problems.append({"path": None, "line": None, "error": error, "hint": hint})
+        return problems
 
 
 def version() -> str:
@@ -77,9 +84,7 @@ def version() -> str:
 
 def find_uv() -> str | None:
     """The uv program that prepares tools' environments, if there is one."""
-    try:
-        from uv import find_uv_bin
+    from toolcrib.runtime.environment import uv_program
 
-        return str(find_uv_bin())
-    except (ImportError, FileNotFoundError):
-        return shutil.which("uv")
+    path = uv_program()
+    return None if path is None else str(path)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolcrib.interfaces.http.answers import RequestFault, encode_result, send_error
-from toolcrib.interfaces.http.attend import attend
+from toolcrib.interfaces.http.answers import RequestFault, encode_result, send_error, warning_headers
+from toolcrib.interfaces.http.attend import Answer, attend
 from toolcrib.interfaces.http.bodies import (
     ClientGone,
     RunRequest,
@@ -41,7 +41,7 @@ class RunTool:
     async def _read(self, scope: Scope, receive: Receive) -> RunRequest:
         return run_request(await read_json(scope, receive))
 
-    async def _run(self, request: RunRequest) -> tuple[int, bytes]:
+    async def _run(self, request: RunRequest) -> Answer:
         result = await self._crib.run(
             request.tool_id,
             request.params,
@@ -49,7 +49,8 @@ class RunTool:
             timeout=request.timeout,
             artifacts=request.artifacts,
         )
-        return self._status(result.error_code), encode_result(result)
+        body, notes = encode_result(result)
+        return Answer(self._status(result.error_code), body, warning_headers(notes) if notes else ())
 
     def _status(self, error_code: str | None) -> int:
         return 200

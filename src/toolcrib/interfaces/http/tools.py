@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from toolcrib.definition.deployment import Runtime
 from toolcrib.interfaces.http.answers import RequestFault, cacheable, encode, json_response
-from toolcrib.interfaces.http.attend import attend
+from toolcrib.interfaces.http.attend import Answer, attend
 from toolcrib.interfaces.http.bodies import ClientGone, chunks
 from toolcrib.locale import negotiate
 from toolcrib.registry.names import nearest
@@ -145,10 +145,10 @@ class ChangeTool:
         work = self._do(scope["path_params"]["tool_id"], language)
         await attend(work, receive, send, heartbeat=self._crib.settings.heartbeat)
 
-    async def _do(self, tool_id: str, language: str | None) -> tuple[int, bytes]:
+    async def _do(self, tool_id: str, language: str | None) -> Answer:
         tool = self._crib.registry.resolve(tool_id)
         await self._change(tool_id)
-        return 200, encode(tool_item(self._crib, tool, language))
+        return Answer(200, encode(tool_item(self._crib, tool, language)))
 
 
 def schemas_of(tool: ToolDefinition, language: str | None) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
