@@ -45,6 +45,11 @@ def settings() -> Iterator[str]:
         "Each setting is an environment variable; `toolcrib serve` takes some as options too, which win. They are read "
         "when they are first needed, never at import, and `toolcrib doctor` names the one that cannot be used."
     )
+    yield ""
+    yield (
+        "What is not set there may stand in a file `toolcrib.toml` of the project, or else of TOOLCRIB_HOME, by its name in "
+        "small letters: `port = 9001`. In its texts `${NAME}` and `${NAME:-otherwise}` stand for environment variables."
+    )
     yield from ("", "| variable | default | what it is |", "|---|---|---|")
     for name, field in Settings.model_fields.items():
         yield f"| `TOOLCRIB_{name.upper()}` | {_default(name, field)} | {field.description} |"

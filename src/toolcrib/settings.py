@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,6 +18,8 @@ from toolcrib.errors import SettingsError
 
 MEBIBYTE = 1024 * 1024
 PREFIX = "TOOLCRIB_"
+FILE = "toolcrib.toml"
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 OPTIONS: Mapping[str, str] = {
     "host": "--host",
@@ -57,7 +61,7 @@ def default_home() -> Path:
 
 
 class Settings(BaseSettings):
-    """Everything that can be set, each by an environment variable ``TOOLCRIB_<NAME>``.
+    """Everything that can be set, each by an environment variable ``TOOLCRIB_<NAME>`` or in a ``toolcrib.toml``.
 
     Example:
         >>> Settings(port=9001).port
@@ -140,21 +144,29 @@ class Settings(BaseSettings):
 
 
 def load_settings(**overrides: object) -> Settings:
-    """Settings from the environment, with ``overrides`` (None = not given) on top.
+    """The settings: options first, then the environment, then the files ``toolcrib.toml`` (contract M10).
+
+    A file of the project goes before one in ``home``. It holds settings by their names; ``${NAME}`` and
+    ``${NAME:-otherwise}`` in a text stand for environment variables.
+
+    Args:
+        **overrides: settings by name, such as options of a command; None = not given.
 
     Raises:
-        SettingsError: a value that cannot be used, with the variable or the option to correct.
+        SettingsError: a value that cannot be used, with the option, variable or file to correct.
     """
     from pydantic_settings import SettingsError as UnreadableError
 
     given = {key: value for key, value in overrides.items() if value is not None}
+    filed = _from_files(given)
     try:
-        return Settings(**given)  # type: ignore[arg-type]
+        return Settings(**{**{name: value for name, (value, _) in filed.items()}, **given})
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "?"
         message = first["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"The setting {name} cannot be used: {message}", hint=_hint(name, given)) from None
+        hint = f"Correct it in {filed[name][1]}." if name in filed and name not in given else _hint(name, given)
+        raise SettingsError(f"The setting {name} cannot be used: {message}", hint=hint) from None
     except UnreadableError as error:  # what pydantic-settings itself cannot take apart
         raise SettingsError(
             f"The settings cannot be read: {error}", hint=f"Correct the environment variables {PREFIX}…."
@@ -166,6 +178,61 @@ def _hint(name: str, given: Mapping[str, object]) -> str:
     if option is None:
         return f"Correct the environment variable {PREFIX}{name.upper()}."
     return f"Correct {option}."
+
+
+def _from_files(given: Mapping[str, object]) -> dict[str, tuple[Any, Path]]:
+    """Settings that only a file makes, each with that file."""
+    environment = {variable.upper(): value for variable, value in os.environ.items()}
+    places = {
+        "project": given.get("project") or environment.get(f"{PREFIX}PROJECT") or Path.cwd(),
+        "home": given.get("home") or environment.get(f"{PREFIX}HOME") or default_home(),
+    }
+    found: dict[str, tuple[Any, Path]] = {}
+    for place in ("home", "project"):
+        with contextlib.suppress(RuntimeError):  # the setting itself says what is wrong with such a path
+            places[place] = Path(str(places[place])).expanduser()
+        path = Path(str(places[place])) / FILE
+        for name, value in _read_file(path).items():
+            if f"{PREFIX}{name.upper()}" not in environment:
+                found[name] = (value, path)
+    return found
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}", hint="Correct the file, or remove it.") from None
+    for name in values:
+        if name not in Settings.model_fields or name == "project":
+            close = difflib.get_close_matches(name, Settings.model_fields, n=1)
+            hint = f"Did you mean {close[0]}?" if close and close[0] != name else "docs/settings.md lists them."
+            raise SettingsError(f"{path}: there is no setting {name!r} to be made in a file", hint=hint)
+    return {name: _substituted(value, path, name) for name, value in values.items()}
+
+
+def _substituted(value: Any, path: Path, name: str) -> Any:
+    if isinstance(value, list):
+        return [_substituted(each, path, name) for each in value]
+    if not isinstance(value, str):
+        return value
+
+    def variable(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1])
+        if not found and match[2] is not None:
+            return match[2]
+        if found is None:
+            raise SettingsError(
+                f"{path}: {name} names the environment variable {match[1]}, which is not set",
+                hint=f"Set it, or write ${{{match[1]}:-otherwise}}.",
+            )
+        return found
+
+    return _VARIABLE.sub(variable, value)
 
 
 def unknown_variables(environment: Mapping[str, str] | None = None) -> Iterator[tuple[str, str | None]]:

@@ -99,6 +99,7 @@ def test_a_set_up_that_cannot_write_says_where(copy: Path) -> None:
 
 def test_a_benchmark_puts_its_table_into_its_place(copy: Path) -> None:
     (copy / "benchmarks").mkdir()
+    (copy / "benchmarks" / "__init__.py").touch()
     is_run = 'if __name__ == "__main__":\n    '
     table = "| a | b |\n|---|---|\n| 1 | 2 |"
     for name, code in {"speed": f"print({table!r})", "size": "print('5 MB')", "broken": "raise SystemExit(3)"}.items():

@@ -1,4 +1,4 @@
-"""What the executor makes of a call as it was sent: which arguments a tool gets, and which never (contract N013-N020)."""
+"""What the executor makes of a call as it was sent: which arguments a tool gets, and which never (N013-N020)."""
 
 from __future__ import annotations
 

@@ -388,7 +388,7 @@ async def test_W012_a_lazy_tool_is_checked_without_being_made(world: World) -> N
     assert {name for name, outcome in outcomes.items() if outcome.level != "pass"} == {"actions"}
 
 
-async def test_W007_a_disabled_entry_is_not_counted_and_not_a_dependency(world: World) -> None:
+async def test_W007_W030_a_disabled_entry_is_not_counted_and_not_a_dependency(world: World) -> None:
     world.change(world.tools, lambda document: document["wechat"].update(enabled=False))
     assert "已加载 tools.json: 3 个启用工具" in chain_report(await world.subject())[0]
     dependencies = {"input_sources": ["wechat"]}
