@@ -47,8 +47,9 @@ def settings() -> Iterator[str]:
     )
     yield ""
     yield (
-        "What is not set there may stand in a file `toolcrib.toml` of the project, or else of TOOLCRIB_HOME, by its name in "
-        "small letters: `port = 9001`. In its texts `${NAME}` and `${NAME:-otherwise}` stand for environment variables."
+        "What is not set there may stand in a file `toolcrib.toml` of the project, or else of TOOLCRIB_HOME, by its "
+        "name in small letters: `port = 9001`. In its texts `${NAME}` and `${NAME:-otherwise}` stand for environment "
+        "variables."
     )
     yield from ("", "| variable | default | what it is |", "|---|---|---|")
     for name, field in Settings.model_fields.items():

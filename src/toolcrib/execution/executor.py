@@ -382,7 +382,7 @@ class ToolExecutor:
             if parameter in args and attribute != WHOLE_CONTEXT and not attribute.startswith(SERVICE)
         }
         own = {key: value for key, value in args.items() if key not in injected}
-        planned = self._plan({"function": {"name": name, "arguments": own}}, Context.of(values))
+        planned = self._plan({"function": {"name": name, "arguments": own}}, self._pipeline.complete(values))
         if planned.call is not None:
             planned.call.key = cache_key
         return self._door.run(self._carry_out(planned, None, None)).result.to_dict()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
 from typing import Any
+
+from toolcrib.definition.call import new_id
 
 
 class CallIds:
@@ -41,6 +42,6 @@ class CallIds:
         return found
 
     def _new(self) -> str:
-        found = f"call_{random.getrandbits(64):016x}"  # to be told apart, not to be secret
+        found = new_id()
         self._taken.add(found)
         return found
