@@ -303,7 +303,7 @@ def test_start_of_what_cannot_run_says_why_and_fails(service: Service, shell: Sh
     shell.home = service.home
     failed = shell("start", "launch_comfy_env")
     assert (failed.returncode, failed.stdout) == (1, "")
-    assert "missing credentials: RUNCOMFY_API_TOKEN" in failed.stderr
+    assert "missing credentials RUNCOMFY_API_TOKEN" in failed.stderr
     assert "Hint: Set what is missing" in failed.stderr
 
 
