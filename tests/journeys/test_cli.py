@@ -304,7 +304,7 @@ def test_start_of_what_cannot_run_says_why_and_fails(service: Service, shell: Sh
     failed = shell("start", "launch_comfy_env")
     assert (failed.returncode, failed.stdout) == (1, "")
     assert "missing credentials RUNCOMFY_API_TOKEN" in failed.stderr
-    assert "Hint: Set what is missing" in failed.stderr
+    assert "Hint: It will need RUNCOMFY_API_TOKEN" in failed.stderr
 
 
 def test_output_is_checked_before_anything_runs_and_its_ending_after(shell: Shell) -> None:
