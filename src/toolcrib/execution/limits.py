@@ -101,20 +101,22 @@ class TimeLimit:
         was_expired = self.expired
         while not waiting.done():
             self._gate = self._loop.create_future()
-            stop = False
+            stop, reason = False, None
             try:
                 yield from self._gate
-            except asyncio.CancelledError:
-                stop = not waiting.done()
+            except asyncio.CancelledError as error:
                 self._was_cancelled()
+                if waiting.done():
+                    return error
+                stop, reason = True, error.args[0] if error.args else None  # by which anyio knows its own
             if self._given_up and not waiting.done():
                 waiting.remove_done_callback(self._open)
                 waiting.cancel()
                 return None
             if self.expired and not was_expired:
                 was_expired = stop = True
-            if stop and not waiting.done() and not waiting.cancel():
-                return asyncio.CancelledError()
+            if stop and not waiting.done() and not waiting.cancel(reason):
+                return asyncio.CancelledError() if reason is None else asyncio.CancelledError(reason)
         return None
 
     def _open(self, _: Any = None) -> None:

@@ -345,6 +345,28 @@ async def test_N025_cancellation_reaches_a_synchronous_tool_and_its_nested_calls
     assert await asyncio.to_thread(told.wait, 2 * SLACK)
 
 
+async def test_N025_a_timeout_inside_a_tool_is_the_tools_own(desk: Desk) -> None:
+    anyio = pytest.importorskip("anyio")
+
+    @desk.tool
+    async def tries() -> str:
+        """Gives up waiting, in the ways of anyio and of asyncio."""
+        with anyio.move_on_after(0.01):
+            await anyio.sleep(30)
+        async with anyio.create_task_group() as group:
+            with anyio.move_on_after(0.01):
+                await anyio.Event().wait()
+            group.cancel_scope.cancel()
+        try:
+            async with asyncio.timeout(0.01):
+                await asyncio.sleep(30)
+        except TimeoutError:
+            return "went on"
+        return "not reached"
+
+    assert (await desk.call("tries")).data == "went on"
+
+
 async def test_an_exclusive_call_runs_alone(desk: Desk) -> None:
     running: set[str] = set()
     seen: dict[str, set[str]] = {}
