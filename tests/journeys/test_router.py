@@ -313,3 +313,19 @@ def test_T018_without_a_network_the_first_start_says_what_is_missing(tmp_path: P
     assert done.returncode == 1
     assert "Tool 'pid' is not running or has no active endpoint" in done.stderr
     assert "six" in done.stderr
+
+
+def test_T024_a_tool_is_told_the_calls_id_and_what_remains_of_its_time(service: Service) -> None:
+    folder = make_tool(service.project, "informed", "pid")
+    main = folder / "main.py"
+    program = main.read_text(encoding="utf-8")
+    begin, end = program.index("def run"), program.index("\n\nif __name__")
+    body = "def run(params, call):\n    return {'id': call.id, 'seconds': call.deadline_seconds}\n"
+    main.write_text(program[:begin] + body + program[end:], encoding="utf-8")
+    wait_for(lambda: "informed" in service.client.get("/tools").text)
+
+    first, second = (run(service, "informed", timeout=30)["result"] for _ in range(2))
+
+    assert first["id"].startswith("call_")
+    assert first["id"] != second["id"]
+    assert 0 < first["seconds"] <= 30

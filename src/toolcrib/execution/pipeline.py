@@ -107,7 +107,7 @@ class Pipeline:
             The one result. Only cancellation of the task raises.
         """
         try:
-            call = ToolCall(self.registry.resolve(name), arguments, self.complete(context), "", [])
+            call = ToolCall(self.registry.resolve(name), arguments, self.complete(context))
         except CallError as error:
             return ToolResult.from_error(error)
         return await self.carry_out(call, timeout=timeout, as_references=as_references)
