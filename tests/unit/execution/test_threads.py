@@ -52,12 +52,22 @@ async def test_no_more_than_size_run_at_once(pool: ThreadPool) -> None:
 
 async def test_hung_threads_are_abandoned_counted_and_replaced(pool: ThreadPool) -> None:
     release = threading.Event()
-    hung = [asyncio.create_task(pool.run(lambda: release.wait(30))) for _ in range(2)]
+    running = threading.Semaphore(0)
+
+    def hang() -> None:
+        running.release()
+        release.wait(30)
+
+    hung = [asyncio.create_task(pool.run(hang)) for _ in range(2)]
+    for _ in hung:
+        assert await asyncio.to_thread(running.acquire, timeout=10)
     waiting = asyncio.create_task(pool.run(lambda: "late"))
-    while pool.abandoned < 2:
-        await asyncio.sleep(0.01)
-        for task in hung:
-            task.cancel()
+    await asyncio.sleep(0)
+    for task in hung:
+        task.cancel()
+    async with asyncio.timeout(10):
+        while pool.abandoned < 2:  # noqa: ASYNC110 (a thread counts itself out)
+            await asyncio.sleep(0.01)
 
     assert await pool.run(lambda: "next") == "next"
     assert await waiting == "late"
