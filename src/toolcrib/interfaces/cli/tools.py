@@ -70,7 +70,9 @@ def start(tool_id: str) -> None:
         tool = answer_of(router.post(f"/tools/{quote(tool_id, safe='')}/start", timeout=600.0))
     if tool.get("state") != "running":
         reason = tool.get("lifecycle_reason") or f"it is {tool.get('lifecycle', 'stopped')}"
-        raise NotRunningError(f"Tool '{tool_id}' did not start: {reason}", hint=_remedy(tool, reason))
+        raise NotRunningError(
+            f"Tool '{tool_id}' did not start: {reason}", hint=f"What it printed: toolcrib logs {shlex.quote(tool_id)}"
+        )
     place = f" on port {tool['port']}" if tool.get("port") else ""
     click.echo(f"{tool_id} is running{place}")
 
@@ -157,14 +159,6 @@ async def _list_here(settings: Settings, lang: str | None) -> dict[str, Any]:
         output.warn(str(problem), problem.hint)
     found = [tool_item(crib, tool, lang) for tool in crib.registry]
     return {"tools": found, "total": len(found)}
-
-
-def _remedy(tool: dict[str, Any], reason: str) -> str:
-    if "missing credentials" in reason:
-        return "Set what is missing in the environment of `toolcrib serve`, and start that again."
-    if tool.get("backend_runtime") == "local":
-        return f"What it printed: toolcrib logs {shlex.quote(str(tool['tool_id']))}"
-    return "toolcrib doctor says what is missing on this machine."
 
 
 def _is_replaced(path: Path, stream: BinaryIO) -> bool:
