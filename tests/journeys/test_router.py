@@ -29,7 +29,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """One service with well-behaved and misbehaving tools."""
     directory = tmp_path_factory.mktemp("router")
     project = directory / "project"
-    for tool_id in [*BROKEN, "pid", "home"]:
+    for tool_id in [*BROKEN, "pid", "home", "informed"]:
         make_tool(project, tool_id, manifest={"sick": "start_timeout = 1", "hangs": "timeout = 1"}.get(tool_id, ""))
     for number in range(20):
         make_tool(project, f"twin{number}", "pid")
@@ -316,14 +316,6 @@ def test_T018_without_a_network_the_first_start_says_what_is_missing(tmp_path: P
 
 
 def test_T024_a_tool_is_told_the_calls_id_and_what_remains_of_its_time(service: Service) -> None:
-    folder = make_tool(service.project, "informed", "pid")
-    main = folder / "main.py"
-    program = main.read_text(encoding="utf-8")
-    begin, end = program.index("def run"), program.index("\n\nif __name__")
-    body = "def run(params, call):\n    return {'id': call.id, 'seconds': call.deadline_seconds}\n"
-    main.write_text(program[:begin] + body + program[end:], encoding="utf-8")
-    wait_for(lambda: "informed" in service.client.get("/tools").text)
-
     first, second = (run(service, "informed", timeout=30)["result"] for _ in range(2))
 
     assert first["id"].startswith("call_")

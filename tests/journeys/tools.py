@@ -43,6 +43,7 @@ OK = '200, b\'{"status":"ok"}\''
 
 PROGRAMS = {
     "pid": SDK + "def run(params):\n    time.sleep(params.get('sleep', 0))\n    return {'pid': os.getpid()}" + SERVE,
+    "informed": SDK + "def run(params, call):\n    return {'id': call.id, 'seconds': call.deadline_seconds}" + SERVE,
     "home": SDK + "def run(params):\n    return dict(os.environ, argv=sys.argv)" + SERVE,
     "exits": HEADER + "import sys\nprint('cannot find the licence file', file=sys.stderr)\nsys.exit(3)\n",
     "sick": RAW.replace("{health}", '503, b\'{"status":"warming up"}\'').replace("{post}", "self.answer(200, b'1')"),
